@@ -1,0 +1,151 @@
+"""RunSpec: everything that decides the outcome of one training run, and nothing else.
+
+A study is expanded into RunSpecs (`planner.py`), a RunSpec is trained and judged (`run.py`), and the result is stored under
+`RunSpec.run_id` (`store.py`). The number of workers, the device and the folders are not here: they do not change a number.
+"""
+
+import dataclasses
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from benchmark.errors import UserError, unknown
+
+# Raise this when a change of the code changes the numbers of an unchanged spec: stored runs are then done again.
+RECIPE = 1
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "augmentation": ("none", "affine", "crop"),
+    "pooling": ("gem", "max", "average", "avg_max"),
+    "projector": ("identity", "linear"),
+    "batch_norm": ("train", "statistics", "frozen"),
+    "lane": ("end_to_end", "frozen"),
+    "optimizer": ("adamw", "adam", "sgd"),
+    "sampler": ("method", "balanced", "shuffle", "hierarchical"),
+    "precision": ("float32", "amp"),
+    "protocol": ("test", "validation"),
+    "phase": ("tune", "final"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSpec:
+    # data
+    dataset: str  # a name from `python -m benchmark list`, or the path of a CSV, Parquet file or folder of class folders
+    train_classes: float = 0  # use only the first so many training classes (a share if below 1; 0: all)
+    test_classes: float = 0  # the same for the test classes
+    label_noise: float = 0.0  # share of training samples with a label drawn at random
+    label_noise_excludes_true: bool = False  # whether the drawn label must differ from the true one
+    image_noise: float = 0.0  # share of training images replaced by distractors
+    distractors: str = ""  # folder of distractor images ("": those of the data set, where it has some)
+    # images
+    image_size: int = 32  # side of what the network sees
+    resize: int = 0  # test: resize the shorter side to this before the centre crop (0: to image_size)
+    resize_square: bool = False  # test: resize to a square of side `resize` instead of keeping the aspect
+    train_resize: int = 0  # train: resize the shorter side to this before the random crop (0: none)
+    augmentation: str = "affine"
+    crop_scale: float = 0.16  # smallest share of the area that a random crop keeps
+    # method
+    method: str = "contrastive"
+    params: Mapping[str, object] = field(default_factory=dict)  # of the loss; what is not named has its default
+    # model
+    backbone: str = "convnet"  # convnet, resnet50, efficientnet_lite0, or any timm name
+    pretrained: bool = False
+    lane: str = "end_to_end"  # frozen: train only the head, on features computed once
+    views: int = 1  # frozen lane: augmented views of each training image (1: the plain image)
+    pooling: str = "gem"
+    layer_norm: bool = False  # affine-free LayerNorm before the embedding
+    embedding_dim: int = 64
+    projector: str = "identity"  # linear: training sees a projection of the embedding, evaluation does not
+    projector_dim: int = 2048
+    batch_norm: str = "train"  # statistics: running statistics frozen; frozen: affine too
+    # optimisation
+    optimizer: str = "adamw"
+    lr: float = 1e-3
+    weight_decay: float = 1e-4
+    backbone_lr: float = 1.0  # multiplies lr
+    projector_lr: float = 2.0  # multiplies lr
+    proxy_lr: float = 100.0  # multiplies lr
+    epochs: int = 10
+    batches_per_epoch: int = 20  # 0: one pass over the training set
+    batch_size: int = 128
+    per_class: int = 4  # images of a class in a balanced batch
+    sampler: str = "method"  # method: what the loss asks for (proxy losses: shuffle; others: balanced)
+    lr_steps: tuple[int, ...] = ()  # epochs at which lr is multiplied by lr_factor
+    lr_factor: float = 0.3
+    warm_epochs: int = 0  # epochs in which only embedding, projector and proxies train
+    precision: str = "float32"
+    # judgement
+    evaluate_every: int = 1  # epochs
+    ks: tuple[int, ...] = (1, 2, 4, 8)
+    rerank: tuple[int, ...] = ()  # also evaluate with contextual re-ranking at these k
+    protocol: str = "test"  # test: the paper's, best test R@1 over epochs; validation: held-out training classes choose
+    validation_share: float = 0.2  # of the training classes, with protocol = validation
+    phase: str = "final"  # tuning seeds and final seeds are disjoint
+    seed: int = 0
+    recipe: int = RECIPE
+
+    def __post_init__(self) -> None:
+        for f in dataclasses.fields(self):
+            object.__setattr__(self, f.name, _checked(f.name, getattr(self, f.name), f.type))
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise unknown(name, getattr(self, name), choices)
+        positive = ("lr", "epochs", "batch_size", "per_class", "image_size", "embedding_dim", "evaluate_every", "views")
+        for name in positive:
+            if not getattr(self, name) > 0:
+                raise UserError(f"{name} = {getattr(self, name)!r} must be above 0")
+        for name in ("label_noise", "image_noise", "validation_share"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise UserError(f"{name} = {getattr(self, name)!r} must lie in [0, 1]")
+        if not self.ks or min(self.ks) < 1:
+            raise UserError(f"ks = {self.ks!r} must hold numbers from 1 on")
+
+    def canonical(self) -> str:
+        """The JSON that the run_id is a hash of: sorted keys, no spaces."""
+        fields = {name: getattr(self, name) for name in FIELDS}
+        return json.dumps(fields, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+    @cached_property
+    def run_id(self) -> str:
+        return hashlib.sha256(self.canonical().encode()).hexdigest()[:16]
+
+    def __hash__(self) -> int:
+        return hash(self.run_id)
+
+    def replace(self, **changes: object) -> "RunSpec":
+        """A copy with changed fields; `{"params.lam": 0.4}` changes one parameter of the loss."""
+        params = dict(self.params) | {k[7:]: v for k, v in changes.items() if k.startswith("params.")}
+        fields = {k: v for k, v in changes.items() if not k.startswith("params.")}
+        for name in fields:
+            if name not in FIELDS:
+                raise unknown("spec field", name, FIELDS, "python -m benchmark list fields")
+        return dataclasses.replace(self, **({"params": params} | fields))
+
+    @classmethod
+    def from_json(cls, text: str) -> "RunSpec":
+        return cls(**json.loads(text))
+
+
+def _checked(name: str, value: object, annotation: object) -> object:
+    """`value` as the type that the field declares, or a UserError that says what was expected."""
+    kind = getattr(annotation, "__name__", str(annotation))
+    if kind == "float" and isinstance(value, int | float) and not isinstance(value, bool):
+        if not math.isfinite(value):
+            raise UserError(f"{name} = {value!r} must be finite")
+        return float(value)
+    if kind == "int" and isinstance(value, int | float) and not isinstance(value, bool) and value == int(value):
+        return int(value)
+    if (kind == "bool" and isinstance(value, bool)) or (kind == "str" and isinstance(value, str)):
+        return value
+    if kind == "tuple" and isinstance(value, list | tuple) and all(isinstance(v, int) for v in value):
+        return tuple(value)
+    if kind == "Mapping" and isinstance(value, Mapping):
+        return dict(sorted(value.items()))
+    raise UserError(f"{name} = {value!r} must be of type {kind}")
+
+
+FIELDS: dict[str, dataclasses.Field] = {f.name: f for f in dataclasses.fields(RunSpec)}
