@@ -1,0 +1,59 @@
+"""Data sets by name, one module each, found by being here; any other name is a path to your own data.
+
+A module of this folder with a function `open(root)` is a data set: its name is the file's, its summary the first line of its
+docstring. Names and summaries are read without importing anything, so planning stays fast. `python -m benchmark list` shows them.
+"""
+
+import ast
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmark.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    from benchmark.datasets.dataset import Dataset
+
+
+@cache
+def summaries() -> dict[str, str]:
+    """Name and first docstring line of every data set."""
+    found = {}
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        if any(isinstance(node, ast.FunctionDef) and node.name == "open" for node in tree.body):
+            found[file.stem] = (ast.get_docstring(tree) or "").split("\n")[0]
+    return found
+
+
+def names() -> list[str]:
+    return list(summaries())
+
+
+def is_path(name: str) -> bool:
+    """Whether a data set's name means a file or a folder of the user's."""
+    return "/" in name or "\\" in name or Path(name).suffix.lower() in (".csv", ".parquet") or name in (".", "..")
+
+
+def check_name(name: str) -> None:
+    """Raise the error for a name that is neither a data set nor looks like a path."""
+    if name not in summaries() and not is_path(name):
+        hint = "python -m benchmark list; your own data: the path of a CSV, Parquet file or folder, such as ./birds.csv"
+        raise unknown("data set", name, names(), hint)
+
+
+def open_dataset(name: str, root: Path | str) -> "Dataset":
+    """The data set of that name below the data folder `root`, or the table or folder that `name` is the path of."""
+    check_name(name)
+    root = Path(root)
+    if name in summaries():
+        return import_module(f"benchmark.datasets.{name}").open(root)
+    path = next((p for p in (Path(name), root / name) if p.exists()), None)
+    if path is None:
+        raise UserError(f"data set {name!r}: there is no such file or folder, neither here nor below {str(root)!r}")
+    if path.is_dir():
+        return import_module("benchmark.datasets.folder").open_folder(path)
+    if path.suffix.lower() in (".csv", ".parquet"):
+        return import_module("benchmark.datasets.table").open_table(path)
+    raise UserError(f"data set {name!r} is a {path.suffix or 'plain'} file; expected .csv, .parquet or a folder")

@@ -1,0 +1,148 @@
+"""Dataset: labels on every level, the class-disjoint split, and where the images come from.
+
+Each module of this folder that has an `open` makes one; `corruption.py` spoils it, the samplers draw from it and `loading.py`
+reads its images. To look at one: `python -m benchmark show DATASET`.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from PIL import Image, ImageOps
+
+from benchmark.errors import UserError
+
+
+class Source(Protocol):
+    """Images by number. What `read` gives depends on the index only, so workers and order cannot change a number."""
+
+    def __len__(self) -> int: ...
+
+    def read(self, index: int) -> np.ndarray: ...  # uint8 (h, w, 3) RGB, or (h, w, 1) grey
+
+
+@dataclass(frozen=True)
+class Dataset:
+    name: str
+    levels: tuple[str, ...]  # finest first: ("species", "family", "order")
+    labels: np.ndarray  # (n, levels) int64, contiguous ids from 0 on each level
+    names: tuple[tuple[str, ...], ...]  # names[level][id]
+    train: np.ndarray  # (n_train,) int64 sample indices
+    query: np.ndarray  # test samples; with gallery None each is looked for among the others
+    gallery: np.ndarray | None
+    source: Source
+    fingerprint: str  # hash of what the numbers depend on
+    distractors: Source | None = None  # images of no class, for the image-noise study
+    super_level: int = -1  # the level whose labels are the super-labels of hierarchical sampling
+
+    def __post_init__(self) -> None:
+        n, levels = self.labels.shape
+        if not n == len(self.source) or not levels == len(self.levels) == len(self.names):
+            raise UserError(
+                f"data set {self.name}: {n} labels on {levels} levels for {len(self.source)} images and "
+                f"{len(self.levels)} level names"
+            )
+        for side, indices in (("training", self.train), ("test", self.test)):
+            if len(indices) == 0:
+                raise UserError(f"data set {self.name} has no {side} images")
+        shared = np.intersect1d(self.labels[self.train, 0], self.labels[self.test, 0])
+        if len(shared):
+            raise UserError(
+                f"data set {self.name}: {len(shared)} classes are in training and in test "
+                f"({self.names[0][shared[0]]!r} is one); a metric-learning split is by class"
+            )
+
+    @property
+    def test(self) -> np.ndarray:
+        """Every test sample: query, then gallery where there is one."""
+        return self.query if self.gallery is None else np.concatenate([self.query, self.gallery])
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def summary(self) -> str:
+        """Images and classes of each side, in one line."""
+        sides = [("train", self.train), ("test" if self.gallery is None else "query", self.query)]
+        sides += [] if self.gallery is None else [("gallery", self.gallery)]
+        counts = [
+            f"{side} {len(i):,} images of "
+            + " / ".join(
+                f"{len(np.unique(self.labels[i, level])):,} {name}" for level, name in enumerate(self.levels)
+            )
+            for side, i in sides
+        ]
+        return f"{self.name}: " + "; ".join(counts)
+
+
+@dataclass(frozen=True)
+class ArraySource:
+    """Images of one size in one array, usually memory-mapped."""
+
+    array: np.ndarray  # (n, h, w, c) uint8
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def read(self, index: int) -> np.ndarray:
+        return np.asarray(self.array[index])
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """Image files below a folder, decoded on every read."""
+
+    root: Path
+    files: Sequence[str]  # relative to root
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def path(self, index: int) -> Path:
+        return self.root / self.files[index]
+
+    def read(self, index: int) -> np.ndarray:
+        return decode(self.path(index))
+
+
+def decode(path: Path) -> np.ndarray:
+    """An image file as uint8 RGB (h, w, 3), upright, whatever mode and orientation it was stored in."""
+    try:
+        with Image.open(path) as image:
+            upright = ImageOps.exif_transpose(image)
+            if upright.mode.startswith("I;16") or upright.mode == "I":  # PIL would clip 16-bit grey to white
+                grey = (np.asarray(upright).astype(np.uint32) >> 8).clip(0, 255).astype(np.uint8)
+                upright = Image.fromarray(grey)
+            elif upright.mode in ("PA", "LA") or "transparency" in upright.info:
+                rgba = upright.convert("RGBA")  # what is transparent shows white, not what was left below it
+                upright = Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba)
+            return np.asarray(upright.convert("RGB"))
+    except FileNotFoundError:
+        raise UserError(f"image {str(path)!r} is missing; unpack its archive again") from None
+    except Exception as error:  # PIL raises OSError, SyntaxError, ValueError, … depending on how the file is broken
+        raise UserError(
+            f"image {str(path)!r} cannot be decoded ({error}); replace the file, or take it out of the index"
+        ) from None
+
+
+def contiguous(values: Iterable[object]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Ids from 0 in order of first appearance, and the name of each: (n,) int64, names[id]."""
+    ids: dict[object, int] = {}
+    numbers = [ids.setdefault(value, len(ids)) for value in values]
+    return np.array(numbers, dtype=np.int64), tuple(map(str, ids))
+
+
+def fingerprint(*parts: object) -> str:
+    """A short hash over texts, arrays and lists of texts."""
+    digest = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            digest.update(np.ascontiguousarray(part).tobytes())
+        elif isinstance(part, list | tuple):
+            digest.update("\x1e".join(map(str, part)).encode())
+        else:
+            digest.update(str(part).encode())
+        digest.update(b"\x1f")
+    return digest.hexdigest()[:16]
