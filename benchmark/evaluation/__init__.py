@@ -1,0 +1,9 @@
+"""How good an embedding is: retrieval metrics, contextual re-ranking and the health of the embedding space.
+
+The last step of a run: the trainer hands embeddings and labels to `retrieval_metrics`; nothing here knows about training.
+Alone, on embeddings made elsewhere: `python -m benchmark evaluate embeddings.npz`.
+"""
+
+from benchmark.evaluation.retrieval import recall_at_1, retrieval_metrics
+
+__all__ = ["recall_at_1", "retrieval_metrics"]
