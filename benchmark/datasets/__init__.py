@@ -1,7 +1,8 @@
 """Data sets by name, one module each, found by being here; any other name is a path to your own data.
 
-A module of this folder with a function `open(root)` is a data set: its name is the file's, its summary the first line of its
-docstring. Names and summaries are read without importing anything, so planning stays fast. `python -m benchmark list` shows them.
+A module of this folder with a function `open(root)` is a data set: its name is the file's, its summary the
+first line of its docstring. Both are read without importing anything, so planning stays fast.
+To see them: `python -m benchmark list`.
 """
 
 import ast
@@ -33,27 +34,36 @@ def names() -> list[str]:
 
 def is_path(name: str) -> bool:
     """Whether a data set's name means a file or a folder of the user's."""
-    return "/" in name or "\\" in name or Path(name).suffix.lower() in (".csv", ".parquet") or name in (".", "..")
+    return (
+        "/" in name
+        or "\\" in name
+        or Path(name).suffix.lower() in (".csv", ".parquet")
+        or name in (".", "..")
+    )
 
 
 def check_name(name: str) -> None:
     """Raise the error for a name that is neither a data set nor looks like a path."""
     if name not in summaries() and not is_path(name):
-        hint = "python -m benchmark list; your own data: the path of a CSV, Parquet file or folder, such as ./birds.csv"
+        hint = "python -m benchmark list; your own: the path of a CSV, Parquet file or folder, as ./birds.csv"
         raise unknown("data set", name, names(), hint)
 
 
 def open_dataset(name: str, root: Path | str) -> "Dataset":
-    """The data set of that name below the data folder `root`, or the table or folder that `name` is the path of."""
+    """The data set of that name below the data folder `root`, or the table or folder at the path `name`."""
     check_name(name)
     root = Path(root)
     if name in summaries():
         return import_module(f"benchmark.datasets.{name}").open(root)
     path = next((p for p in (Path(name), root / name) if p.exists()), None)
     if path is None:
-        raise UserError(f"data set {name!r}: there is no such file or folder, neither here nor below {str(root)!r}")
+        raise UserError(
+            f"data set {name!r}: there is no such file or folder, neither here nor below {str(root)!r}"
+        )
     if path.is_dir():
         return import_module("benchmark.datasets.folder").open_folder(path)
     if path.suffix.lower() in (".csv", ".parquet"):
         return import_module("benchmark.datasets.table").open_table(path)
-    raise UserError(f"data set {name!r} is a {path.suffix or 'plain'} file; expected .csv, .parquet or a folder")
+    raise UserError(
+        f"data set {name!r} is a {path.suffix or 'plain'} file; expected .csv, .parquet or a folder"
+    )

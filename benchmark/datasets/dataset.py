@@ -1,7 +1,7 @@
 """Dataset: labels on every level, the class-disjoint split, and where the images come from.
 
-Each module of this folder that has an `open` makes one; `corruption.py` spoils it, the samplers draw from it and `loading.py`
-reads its images. To look at one: `python -m benchmark show DATASET`.
+Each module of this folder that has an `open` makes one; `corruption.py` spoils it, the samplers draw from it
+and `loading.py` reads its images. To look at one: `python -m benchmark show DATASET`.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from benchmark.errors import UserError
 
 
 class Source(Protocol):
-    """Images by number. What `read` gives depends on the index only, so workers and order cannot change a number."""
+    """Images by number. What `read` gives depends on the index only: workers and order change nothing."""
 
     def __len__(self) -> int: ...
 
@@ -121,7 +121,9 @@ def decode(path: Path) -> np.ndarray:
             return np.asarray(upright.convert("RGB"))
     except FileNotFoundError:
         raise UserError(f"image {str(path)!r} is missing; unpack its archive again") from None
-    except Exception as error:  # PIL raises OSError, SyntaxError, ValueError, … depending on how the file is broken
+    except (
+        Exception
+    ) as error:  # PIL raises OSError, SyntaxError, ValueError, … depending on how the file is broken
         raise UserError(
             f"image {str(path)!r} cannot be decoded ({error}); replace the file, or take it out of the index"
         ) from None

@@ -1,0 +1,183 @@
+"""The paper's training settings, once, as data: what the network sees, how it is built and how it is trained.
+
+A study names a setting; `setting(name, dataset, method)` lies under the study's own fields and `params(...)`
+under its parameters of the method. Sources: [224] the paper's main setting, [256] its appendix G, as used
+where text and use differ.
+"""
+
+from benchmark.errors import UserError, unknown
+
+Fields = dict[str, object]
+
+PROXY_LOSSES = (
+    "normalized_softmax",
+    "proxy_anchor",
+    "proxy_nca",
+)  # batches by shuffling, with warm-up epochs
+
+
+def _steps(every: int, epochs: int) -> tuple[int, ...]:
+    return tuple(range(every, epochs, every))
+
+
+# fmt: off
+# [224] main tables: ResNet-50 V1, GeM, AdamW, batch norm frozen, 512 dimensions.
+MAIN: Fields = {
+    "backbone": "resnet50", "pretrained": True, "pooling": "gem", "layer_norm": False, "embedding_dim": 512,
+    "projector": "linear", "projector_dim": 2048, "batch_norm": "frozen", "precision": "amp",
+    "image_size": 224, "resize": 256, "augmentation": "crop",
+    "optimizer": "adamw", "weight_decay": 1e-4, "backbone_lr": 1.0, "projector_lr": 2.0, "proxy_lr": 100.0,
+    "batch_size": 128, "per_class": 4, "evaluate_every": 10, "ks": (1, 2, 4, 8),
+}
+MAIN_BY_DATASET: dict[str, Fields] = {
+    "cub": {
+        "epochs": 60, "lr_steps": _steps(10, 60), "lr_factor": 0.3,
+        "batches_per_epoch": 45, "crop_scale": 0.16,
+    },
+    "cars": {
+        "epochs": 160, "lr_steps": _steps(20, 160), "lr_factor": 0.5,
+        "batches_per_epoch": 126, "crop_scale": 0.12, "batch_size": 64,
+    },
+    "sop": {
+        "epochs": 80, "lr_steps": _steps(15, 80), "lr_factor": 0.3,
+        "batches_per_epoch": 655, "crop_scale": 0.08, "sampler": "hierarchical", "projector": "identity",
+        "evaluate_every": 5, "ks": (1, 10, 100, 1000),
+    },
+}
+MAIN_PROXY: dict[str, Fields] = {  # what differs for proxy losses
+    "cub": {"sampler": "shuffle", "warm_epochs": 10},
+    "cars": {"sampler": "shuffle", "warm_epochs": 10},
+    "sop": {"sampler": "shuffle", "warm_epochs": 1, "epochs": 115, "lr_steps": _steps(21, 115)},
+}
+
+# [256] appendix G, ablations, regulariser, In-Shop, iNaturalist: as Roadmap, with a faster schedule.
+APPENDIX: Fields = {
+    "backbone": "resnet50", "pretrained": True, "pooling": "average", "layer_norm": False,
+    "embedding_dim": 512, "projector": "identity", "batch_norm": "statistics", "precision": "amp",
+    "image_size": 256, "resize": 288, "augmentation": "crop", "crop_scale": 0.16,
+    "optimizer": "adam", "weight_decay": 1e-4, "backbone_lr": 0.5, "proxy_lr": 100.0,
+    "epochs": 80, "lr_steps": (15, 30, 45), "lr_factor": 0.3,
+    "batch_size": 128, "per_class": 4, "evaluate_every": 5, "ks": (1, 2, 4, 8),
+}
+_SQUARE: Fields = {"train_resize": 288, "resize_square": True}  # 288 first, and a 288 square at test
+APPENDIX_BY_DATASET: dict[str, Fields] = {
+    "cub": {"lr": 8e-5, "batches_per_epoch": 15, "pooling": "max", "layer_norm": True},
+    "cars": {"lr": 1.6e-4, "batches_per_epoch": 30, "pooling": "max", "layer_norm": True},
+    "sop": {"lr": 4e-5, "batches_per_epoch": 655, "sampler": "hierarchical", "ks": (1, 10, 100), **_SQUARE},
+    "inat": {
+        "lr": 8e-5, "batches_per_epoch": 576, "sampler": "hierarchical", "ks": (1, 4, 16, 32),
+        "batch_size": 256, "image_size": 224, "resize": 256,
+    },
+    "inshop": {"lr": 4e-5, "batches_per_epoch": 600, "ks": (1, 10, 20, 30, 40, 50), **_SQUARE},
+}
+
+# This project's own, for machines without a GPU.
+GLYPHS: Fields = {
+    "backbone": "convnet", "image_size": 32, "augmentation": "affine", "pooling": "gem", "embedding_dim": 64,
+    "batch_norm": "train", "optimizer": "adamw", "batch_size": 128, "per_class": 4,
+}
+FROZEN: Fields = {  # ImageNet features computed once; only the head is trained
+    "backbone": "efficientnet_lite0", "pretrained": True, "lane": "frozen", "pooling": "average",
+    "embedding_dim": 128, "batch_norm": "frozen", "image_size": 224, "resize": 256, "augmentation": "crop",
+    "optimizer": "adamw", "lr": 1e-3, "epochs": 10, "lr_steps": (6, 8), "lr_factor": 0.3,
+    "batch_size": 128, "per_class": 4, "batches_per_epoch": 30,
+}
+LIGHT: Fields = FROZEN | {  # end to end on a CPU
+    "lane": "end_to_end", "image_size": 96, "resize": 112, "train_resize": 112, "crop_scale": 0.3,
+    "lr": 3e-4, "epochs": 4, "lr_steps": (3,), "batch_size": 64, "batches_per_epoch": 20,
+}
+# fmt: on
+
+SETTINGS: dict[str, tuple[Fields, dict[str, Fields]]] = {
+    "224": (MAIN, MAIN_BY_DATASET),
+    "256": (APPENDIX, APPENDIX_BY_DATASET),
+    "glyphs": (GLYPHS, {}),
+    "frozen": (FROZEN, {}),
+    "light": (LIGHT, {}),
+}
+PAPER_DATASETS = ("cub", "cars", "sop", "inat", "inshop")
+NEAREST = "cub"  # a data set that the paper does not have gets the values of its smallest one
+
+
+def names() -> list[str]:
+    return list(SETTINGS)
+
+
+def _row(name: str, dataset: str) -> Fields:
+    if name not in SETTINGS:
+        raise unknown("setting", name, SETTINGS, "python -m benchmark list settings")
+    rows = SETTINGS[name][1]
+    if rows and dataset in PAPER_DATASETS and dataset not in rows:
+        raise UserError(
+            f"setting {name!r} was never published for data set {dataset!r}, only for {', '.join(rows)}; "
+            "use setting = '256'"
+        )
+    return rows.get(dataset, rows.get(NEAREST, {}))
+
+
+def setting(name: str, dataset: str, method: str = "") -> Fields:
+    """RunSpec fields of a setting on a data set; with a method, also what the setting changes for it."""
+    row = _row(name, dataset)
+    fields = {**SETTINGS[name][0], **row}
+    if name == "224" and method in PROXY_LOSSES:
+        fields |= MAIN_PROXY.get(dataset, MAIN_PROXY[NEAREST])
+    return fields
+
+
+# λ, ε of the contextual loss [224]; λ always weighs the contextual term.
+CONTEXTUAL: dict[str, Fields] = {
+    "cub": {"lam": 0.95, "eps": 0.04},
+    "cars": {"lam": 0.8, "eps": 0.05},
+    "sop": {"lam": 0.8, "eps": 0.05},
+}
+
+
+def params(name: str, dataset: str, method: str) -> Fields:
+    """Loss parameters that the setting changes from the method's own defaults."""
+    _row(name, dataset)
+    if name == "256" and method == "contextual":
+        return {"lam": 0.4, "eps": 0.05, "gamma": 0.1, "s_tilde": 0.25}
+    if name == "256" and method == "proxy_nca":
+        return {"scale": 10.0}
+    if name == "224" and method == "contextual":
+        return CONTEXTUAL.get(dataset, CONTEXTUAL[NEAREST])
+    return {}
+
+
+# [224] tuned by the paper's authors: lr, projector, γ. Sampler and warm-up are in the setting.
+# fmt: off
+PUBLISHED: dict[str, dict[str, tuple[float, str, float]]] = {
+    "contextual":
+        {"cub": (1.4e-4, "linear", 0.1), "cars": (8e-5, "linear", 0.1), "sop": (6e-5, "identity", 0.1)},
+    "contrastive":
+        {"cub": (2e-5, "linear", 0), "cars": (8e-5, "linear", 0.1), "sop": (4e-5, "identity", 0)},
+    "roadmap":
+        {"cub": (2e-5, "linear", 0.1), "cars": (2e-5, "linear", 0), "sop": (4e-5, "identity", 0.1)},
+    "triplet":
+        {"cub": (8e-5, "identity", 0.1), "cars": (8e-5, "identity", 0.1), "sop": (4e-5, "identity", 0.1)},
+    "multi_similarity_miner":
+        {"cub": (1.6e-4, "linear", 0), "cars": (8e-5, "linear", 0), "sop": (8e-5, "identity", 0)},
+    "proxy_anchor":
+        {"cub": (1.6e-4, "linear", 0), "cars": (8e-5, "linear", 0), "sop": (1.6e-4, "identity", 0)},
+    "proxy_nca":
+        {"cub": (1.6e-4, "linear", 0), "cars": (1.6e-4, "linear", 0), "sop": (1.6e-4, "identity", 0)},
+}
+# fmt: on
+LR_RANGE = (1e-5, 3.2e-4)  # covers every published rate of [224]
+
+
+def published(method: str, dataset: str, name: str = "224") -> Fields:
+    """The published tuned values of a method as RunSpec changes: lr, projector and "params.gamma".
+
+    At 256 one rate per data set was used for every method and is part of the setting.
+    """
+    if name == "256":
+        return {"lr": setting(name, dataset)["lr"]}
+    if method not in PUBLISHED or dataset not in PUBLISHED[method]:
+        have = ", ".join(f"{m} ({', '.join(d)})" for m, d in PUBLISHED.items())
+        raise UserError(
+            f"no learning rate is published for {method!r} on {dataset!r} in setting {name!r}, only for "
+            f"{have}. Tune it instead: [tuning] lr = [{LR_RANGE[0]:g}, {LR_RANGE[1]:g}]"
+        )
+    lr, projector, gamma = PUBLISHED[method][dataset]
+    return {"lr": lr, "projector": projector, "params.gamma": gamma}
