@@ -1,0 +1,79 @@
+"""A data set's files on disk: where its folder is, whether it is whole, and what to fetch when it is not.
+
+Used by the modules of the data sets in this folder and by `python -m benchmark doctor --data DIR`.
+"""
+
+import os
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from benchmark.errors import UserError
+
+SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff", ".gif", ".ppm", ".pgm")
+
+
+def locate(root: Path, folders: Sequence[str], markers: Sequence[str], archive: str) -> Path:
+    """The folder, `root` itself or one of `folders` below it, in which one of the marker files is."""
+    for folder in (root, *(root / name for name in folders)):
+        if any((folder / marker).exists() for marker in markers):
+            return folder
+    raise UserError(
+        f"{' or '.join(markers)} found neither in {str(root)!r} nor in its folder {' or '.join(folders)}; "
+        f"unpack {archive} there, or point --data elsewhere"
+    )
+
+
+def sizes(root: Path, files: Sequence[str], archive: str) -> np.ndarray:
+    """Size in bytes of each file, (n,) int64; an error that counts what is missing and names the archive."""
+    by_folder: dict[str, dict[str, int]] = defaultdict(dict)
+    missing: list[str] = []
+    found = np.zeros(len(files), dtype=np.int64)
+    for i, file in enumerate(files):
+        folder, _, name = file.rpartition("/")
+        if folder not in by_folder:  # one directory scan instead of a stat per file
+            by_folder[folder] = _scan(root / folder)
+        size = by_folder[folder].get(name)
+        if size is None:
+            missing.append(file)
+        else:
+            found[i] = size
+    if missing:
+        raise UserError(
+            f"{len(missing):,} of {len(files):,} images are missing below {str(root)!r} "
+            f"(first {missing[0]!r}); unpack {archive} there again"
+        )
+    return found
+
+
+def _scan(folder: Path) -> dict[str, int]:
+    try:
+        with os.scandir(folder) as entries:
+            return {entry.name: entry.stat().st_size for entry in entries if entry.is_file()}
+    except FileNotFoundError:
+        return {}
+
+
+def check_counts(
+    name: str, expected: Mapping[str, int] | None, found: Mapping[str, int], archive: str
+) -> None:
+    """The paper's counts, all of them; `expected` None skips the check (a part of the data, on purpose)."""
+    wrong = [
+        f"{what}: {found[what]:,} instead of {count:,}"
+        for what, count in (expected or {}).items()
+        if found[what] != count
+    ]
+    if wrong:
+        raise UserError(f"data set {name} is not whole ({'; '.join(wrong)}); unpack {archive} again")
+
+
+def image_files(folder: Path) -> list[str]:
+    """Image files anywhere below a folder, relative to it, in a fixed order."""
+    found: list[str] = []
+    for base, folders, files in os.walk(folder):
+        folders[:] = sorted(f for f in folders if not f.startswith("."))
+        prefix = "" if Path(base) == folder else Path(base).relative_to(folder).as_posix() + "/"
+        found += [prefix + f for f in files if f.lower().endswith(SUFFIXES) and not f.startswith(".")]
+    return sorted(found)
