@@ -1,0 +1,151 @@
+"""The methods: one file each, found by its presence; a new file is a new row of every table.
+
+`names()` and `card(name)` read the files without importing them (planning needs no torch); `build(name, ...)` makes the loss that
+the trainer calls. Files that start with an underscore are parts shared by several methods. `python -m benchmark list` shows the cards.
+"""
+
+import ast
+import importlib
+import inspect
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmark.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    import torch
+
+    from baselines._loss import Loss
+
+FOLDER = Path(__file__).parent
+LIST = "python -m benchmark list"
+WORDS = (
+    "TITLE",
+    "SOURCE",
+    "SAMPLER",
+    "PARAMS",
+    "SEARCH",
+    "TRAINS",
+)  # what a file may say about its method; TITLE it must
+
+# What every method accepts beside its own PARAMS: the similarity regulariser (paper eq. 7), off unless a file says otherwise.
+REGULARISER: dict[str, Any] = {
+    "gamma": 0.0,  # γ, its weight
+    "s_tilde": 0.3,  # s̃, the mean cosine similarity that it pulls towards
+    "reg_form": "added",  # added: base + γ·reg (main setting); mixed: (1 − γ)·base + γ·reg (regulariser table)
+}
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a method's file says about itself."""
+
+    name: str
+    title: str  # in tables
+    summary: str  # first line of the docstring: what the loss optimises
+    source: str
+    sampler: str  # batches that the loss asks for: balanced | shuffle
+    params: dict[str, Any]  # every parameter and its default, the regulariser's included
+    search: dict[str, list]  # what is tuned beyond the learning rate, from the same budget
+    trains: bool
+
+
+def names() -> list[str]:
+    """Every method, in alphabetical order."""
+    return sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("_"))
+
+
+def card(name: str) -> Card:
+    if name not in names():
+        raise unknown("method", name, names(), LIST)
+    path = FOLDER / f"{name}.py"
+    return _read(path, path.stat().st_mtime_ns)
+
+
+def build(
+    name: str,
+    *,
+    num_classes: int,
+    embedding_dim: int,
+    generator: "torch.Generator | None" = None,
+    **params: Any,
+) -> "Loss":
+    """The loss as a module: forward(embeddings (n, d), labels (n,)) -> scalar.
+
+    `generator` draws what the method draws (proxies, triplets); without one, it is derived from the method's name.
+    """
+    from baselines._loss import Loss
+    from benchmark.seeds import torch_generator
+
+    values = checked_params(card(name), params)
+    for what, size in (("num_classes", num_classes), ("embedding_dim", embedding_dim)):
+        if not isinstance(size, int) or size < 1:
+            raise UserError(f"{what} = {size!r} must be a whole number from 1 on")
+    make = importlib.import_module(f"baselines.{name}").build
+    own = {key: value for key, value in values.items() if key not in REGULARISER}
+    if "generator" in inspect.signature(make).parameters:
+        own["generator"] = generator or torch_generator("baselines", name)
+    base = make(num_classes=num_classes, embedding_dim=embedding_dim, **own)
+    return Loss(base, embedding_dim=embedding_dim, **{key: values[key] for key in REGULARISER})
+
+
+def checked_params(of: Card, params: dict[str, Any]) -> dict[str, Any]:
+    """`of.params` updated with `params`, or a UserError that names what fits."""
+    for key, value in params.items():
+        if key not in of.params:
+            raise unknown(f"parameter of {of.name}", key, of.params, LIST)
+        default = of.params[key]
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        fits = (
+            number
+            if default is None or isinstance(default, int | float)
+            else isinstance(value, type(default))
+        )
+        if not (fits or value is default):
+            kind = "a number" if default is None or isinstance(default, int | float) else f"like {default!r}"
+            raise UserError(f"{of.name}: {key} = {value!r} must be {kind} (default {default!r})")
+    return of.params | params
+
+
+@lru_cache(maxsize=None)
+def _read(path: Path, modified: int) -> Card:
+    """The card of one file, from its syntax tree: nothing is imported or run. `modified` only renews the cache."""
+    tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    said: dict[str, Any] = {}
+    for node in tree.body:
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+            continue
+        target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+        if isinstance(target, ast.Name) and target.id in WORDS:
+            try:
+                said[target.id] = ast.literal_eval(node.value)
+            except ValueError as error:
+                raise UserError(
+                    f"{path.name}: {target.id} must be a literal, read without running: {error}"
+                ) from error
+    doc = ast.get_docstring(tree)
+    missing = [] if "TITLE" in said else ["TITLE"]
+    missing += [] if doc else ["a docstring that says what the loss optimises"]
+    missing += [] if any(getattr(node, "name", "") == "build" for node in tree.body) else ["build()"]
+    if missing:
+        hint = "baselines/contrastive.py is an example; a file that is no method starts with an underscore"
+        raise UserError(f"{path.name} lacks {', '.join(missing)} ({hint})")
+    sampler = said.get("SAMPLER", "balanced")
+    if sampler not in ("balanced", "shuffle"):
+        raise unknown(f"SAMPLER in {path.name}", sampler, ("balanced", "shuffle"))
+    params = REGULARISER | said.get("PARAMS", {})
+    for key in said.get("SEARCH", {}):
+        if key not in params:
+            raise unknown(f"parameter in SEARCH of {path.name}", key, params)
+    return Card(
+        name=path.stem,
+        title=said["TITLE"],
+        summary=str(doc).splitlines()[0],
+        source=said.get("SOURCE", ""),
+        sampler=sampler,
+        params=params,
+        search=said.get("SEARCH", {}),
+        trains=said.get("TRAINS", True),
+    )

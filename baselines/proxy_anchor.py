@@ -1,0 +1,28 @@
+"""Pulls every sample to the proxy of its class and away from the other proxies, hardest samples first.
+
+A soft maximum over the samples of the batch for each proxy, which thereby acts as the anchor.
+"""
+
+from functools import partial
+
+import torch
+from pytorch_metric_learning.losses import ProxyAnchorLoss
+from torch import nn
+
+from baselines._proxies import ProxyLoss
+
+TITLE = "Proxy Anchor"
+SOURCE = "Kim et al. 2020"
+SAMPLER = "shuffle"
+PARAMS = {
+    "margin": 0.1,  # REPRODUCTION 3
+    "alpha": 32.0,
+}
+
+
+def build(
+    *, num_classes: int, embedding_dim: int, margin: float, alpha: float, generator: torch.Generator
+) -> nn.Module:
+    init = partial(nn.init.kaiming_normal_, mode="fan_out", generator=generator)
+    loss = ProxyAnchorLoss(num_classes, embedding_dim, margin=margin, alpha=alpha, weight_init_func=init)
+    return ProxyLoss(loss, num_classes)
