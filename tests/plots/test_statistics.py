@@ -1,0 +1,168 @@
+"""Each statistic keeps its promise: nominal coverage, false claims, power and bias, by simulation."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from benchmark.seeds import numpy_generator
+from plots import stats
+
+RUNS = 2000  # a nominal 95 % then lies within ±1.5 points of itself in all but 2 of 1000 simulations
+
+
+def share(events) -> float:
+    return float(np.mean(list(events)))
+
+
+@pytest.mark.parametrize("n", [2, 5, 10])
+def test_the_interval_in_a_cell_covers_the_true_mean_as_often_as_it_says(n):
+    x = numpy_generator("interval", n).normal(3.0, 2.0, (RUNS, n))
+    assert share(3.0 in stats.t_interval(row) for row in x) == pytest.approx(0.95, abs=0.015)
+
+
+def test_one_seed_has_no_interval_and_no_seed_no_mean():
+    assert np.isnan(stats.t_interval([0.5]).half)
+    assert stats.t_interval([0.5, np.nan]).n == 1
+    assert np.isnan(stats.t_interval([]).mean)
+
+
+def seeds_by_methods(generator, runs, n, methods, shift=0.0):
+    """Scores of equal methods that share the luck of each seed; the first is better by `shift` deviations."""
+    noise = generator.normal(size=(runs, n, methods)) + 3 * generator.normal(size=(runs, n, 1))
+    noise[:, :, 0] += shift
+    names = [f"m{i}" for i in range(methods)]
+    return [pd.DataFrame(x, columns=names) for x in noise]
+
+
+@pytest.mark.parametrize("reference", [None, "m0"])
+def test_equal_methods_are_rarely_called_separable(reference):
+    tables = seeds_by_methods(numpy_generator("equal", reference), 500, 5, 6)
+    false = share(stats.separable(table, reference)["separable"].any() for table in tables)
+    assert false <= 0.05 + 0.02
+
+
+def test_pairing_by_seed_finds_a_difference_that_the_luck_of_seeds_hides():
+    tables = seeds_by_methods(numpy_generator("shifted"), 200, 10, 4, shift=3.0)
+    assert share(stats.separable(table)["separable"].sum() == 3 for table in tables) > 0.9
+
+
+def test_methods_are_compared_on_the_seeds_that_both_have():
+    scores = pd.DataFrame({"a": [1.0, 2.0, 3.0, np.nan], "b": [0.0, 1.1, 1.9, 50.0]})
+    row = stats.separable(scores, "a").loc["b"]
+    assert row["n"] == 3
+    assert row["difference"] == pytest.approx(1.0)
+
+
+def test_two_seeds_that_agree_by_rounding_separate_nothing():
+    same = pd.Series([0.50, 0.60])
+    assert stats.paired(same + 0.01, same).p == 1.0
+    assert stats.paired(same, same).p == 1.0
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_holm_lies_between_the_raw_p_and_bonferroni_and_keeps_the_order(p):
+    adjusted = stats.holm(p)
+    assert np.all(adjusted >= np.array(p) - 1e-12)
+    assert np.all(adjusted <= np.minimum(np.array(p) * len(p), 1) + 1e-12)
+    order = np.argsort(p, kind="stable")
+    assert np.all(np.diff(adjusted[order]) >= -1e-12)
+
+
+@pytest.mark.parametrize(("effect", "n"), [(0.0, 3), (0.8, 5), (2.0, 5)])
+def test_the_probability_of_improvement_covers_the_truth(effect, n):
+    x = numpy_generator("improvement", effect, n).normal(effect, 1.0, (500, n))
+    truth = norm.cdf(effect)
+    found = [stats.probability_of_improvement(pd.Series(row), pd.Series(np.zeros(n))) for row in x]
+    assert share(p.low <= truth <= p.high for p in found) == pytest.approx(0.95, abs=0.03)
+
+
+def test_a_method_that_always_wins_by_far_improves_for_sure_and_one_seed_says_nothing():
+    far = pd.Series([100.0, 101.0, 99.0, 100.5])
+    assert stats.probability_of_improvement(far, far * 0).low > 0.99
+    alone = stats.probability_of_improvement(far[:1], far[:1] * 0)
+    assert (alone.low, alone.high) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("effect", [0.6, 1.2])
+def test_the_seeds_to_add_give_the_power_that_was_asked_for(effect):
+    n = 100  # large enough that the correction for few seeds is nil
+    seen = pd.Series(np.r_[np.full(n // 2, -1.0), np.full(n // 2, 1.0)])
+    seen = seen / seen.std() + effect
+    generator = numpy_generator("power", effect)
+    needed = next(k for k in itertools.count(3) if stats.power_of_t(effect, k) >= 0.8)
+    assert stats.more_seeds(seen, seen * 0) == max(0, needed - n)
+    hits = share(
+        stats.paired(pd.Series(generator.normal(effect, 1, needed)), pd.Series(np.zeros(needed))).p < 0.05
+        for _ in range(1000)
+    )
+    assert hits == pytest.approx(0.8, abs=0.04)
+
+
+def test_the_more_alike_two_methods_are_the_more_seeds_are_asked_for():
+    base = pd.Series([0.0, 1.0, -1.0, 0.5, -0.5])
+    asked = [stats.more_seeds(base + shift, base * 0) for shift in (3.0, 1.0, 0.5, 0.2)]
+    assert asked == sorted(asked)
+    assert stats.more_seeds(base + 1e-6, base * 0) is None
+    assert stats.more_seeds(base[:2] + 1, base[:2] * 0) is None
+
+
+def test_the_expected_best_of_k_trials_is_the_mean_over_all_subsets():
+    scores = numpy_generator("budget").normal(size=8)
+    expected = [np.mean([max(s) for s in itertools.combinations(scores, k)]) for k in range(1, 9)]
+    assert stats.expected_best(scores) == pytest.approx(np.array(expected))
+
+
+def test_the_expected_best_is_unbiased_for_a_fresh_search():
+    searches = numpy_generator("searches").random((RUNS, 12))
+    curves = np.mean([stats.expected_best(x) for x in searches], axis=0)
+    k = np.arange(1, 13)
+    assert curves == pytest.approx(k / (k + 1), abs=0.01)  # of uniform scores
+
+
+def test_a_failed_trial_still_counts_as_a_trial():
+    assert stats.expected_best([0.5, 0.7, np.nan])[-1] == 0.7
+    assert stats.expected_best([0.5, 0.7, np.nan])[0] == pytest.approx((0.5 + 0.5 + 0.7) / 3)
+    assert np.isnan(stats.expected_best([np.nan, np.nan])).all()
+    assert stats.expected_best(np.arange(500.0))[-1] == pytest.approx(499)
+
+
+def test_the_gap_between_protocols_covers_the_truth_and_says_when_the_ranking_changes():
+    generator = numpy_generator("gap")
+    hits = []
+    for _ in range(500):
+        luck = generator.normal(size=(5, 1)) * 3
+        test = pd.DataFrame(luck + generator.normal(size=(5, 2)) + [10.5, 20.5], columns=["a", "b"])
+        validation = pd.DataFrame(luck + generator.normal(size=(5, 2)) + [10.0, 20.0], columns=["a", "b"])
+        gap = stats.protocol_gap(test, validation)
+        hits.append(abs(gap.loc["a", "difference"] - 0.5) <= gap.loc["a", "half"])
+        assert not gap["changed"].any()
+    assert share(hits) == pytest.approx(0.95, abs=0.03)
+    swapped = stats.protocol_gap(test, validation.rename(columns={"a": "b", "b": "a"}))
+    assert swapped["changed"].all()
+
+
+def test_a_robustness_slope_covers_the_truth_and_its_difference_is_paired_by_seed():
+    generator = numpy_generator("slope")
+    levels = np.array([0.0, 0.05, 0.1, 0.2])
+    hits, differences = [], []
+    for _ in range(500):
+        luck = generator.normal(size=(5, 1)) * 5
+        a = pd.DataFrame(80 + luck - 20 * levels + generator.normal(size=(5, 4)), columns=levels)
+        b = pd.DataFrame(80 + luck - 30 * levels + generator.normal(size=(5, 4)), columns=levels)
+        hits.append(-2.0 in stats.slope(a, per=0.1))
+        gap = stats.slope_difference(a, b, per=0.1)
+        differences.append(abs(gap.mean - 1.0) <= gap.half)
+    assert share(hits) == pytest.approx(0.95, abs=0.03)
+    assert share(differences) == pytest.approx(0.95, abs=0.03)
+
+
+def test_a_seed_without_every_level_does_not_bend_a_slope():
+    scores = pd.DataFrame({0.0: [1.0, 1.0], 0.1: [0.9, np.nan], 0.2: [0.8, 0.0]})
+    assert stats.slope(scores).n == 1
+    assert stats.slope(scores).mean == pytest.approx(-1.0)
+    assert stats.slope(scores[[0.0]]).n == 0
