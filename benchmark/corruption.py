@@ -24,13 +24,13 @@ class TrainingView:
     indices: np.ndarray  # (m,) int64 into the data set
     labels: np.ndarray  # (m,) int64 in 0 … classes - 1, spoiled
     true_labels: np.ndarray  # (m,) the same before label noise
-    classes: np.ndarray  # (classes,) the data set's class id of each label
+    class_ids: np.ndarray  # (classes,) the data set's class id of each label
     supers: np.ndarray  # (m,) super-label of the spoiled label, for hierarchical sampling
     replaced: np.ndarray  # (m,) distractor that stands in for the image, or -1
 
     @property
-    def num_classes(self) -> int:
-        return len(self.classes)
+    def classes(self) -> int:
+        return len(self.class_ids)
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def training_view(dataset: Dataset, spec: RunSpec) -> TrainingView:
         indices=indices,
         labels=labels,
         true_labels=true,
-        classes=classes,
+        class_ids=classes,
         supers=super_of[labels],
         replaced=_replaced(dataset, spec, indices),
     )
@@ -67,7 +67,7 @@ def validation_indices(dataset: Dataset, spec: RunSpec) -> np.ndarray:
     return dataset.train[np.isin(dataset.labels[dataset.train, 0], held)]
 
 
-def judged_indices(dataset: Dataset, spec: RunSpec) -> tuple[np.ndarray, np.ndarray | None]:
+def test_indices(dataset: Dataset, spec: RunSpec) -> tuple[np.ndarray, np.ndarray | None]:
     """Query and gallery samples of the classes that are judged."""
     fine = dataset.labels[:, 0]
     classes = _first(np.unique(fine[dataset.test]), spec.test_classes, "test_classes", dataset.name)
@@ -78,7 +78,7 @@ def judged_indices(dataset: Dataset, spec: RunSpec) -> tuple[np.ndarray, np.ndar
 
 def changes(dataset: Dataset, view: TrainingView) -> list[Change]:
     """Every training sample whose label or image is not its own, in the order of the data set."""
-    name = [dataset.names[0][c] for c in view.classes]
+    name = [dataset.names[0][c] for c in view.class_ids]
     found = []
     for index, true, now, other in zip(
         view.indices.tolist(), view.true_labels, view.labels, view.replaced, strict=True
