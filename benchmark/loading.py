@@ -1,0 +1,67 @@
+"""Images to batches of tensors: reads, transforms and stacks, with as many threads as asked.
+
+The picture of a sample depends on the key, its batch and its place in it, never on threads or on what was
+read before. `inputs.py` calls this for photos; PIL works outside Python's lock, so threads are enough.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmark.datasets.dataset import Source
+from benchmark.seeds import seed
+from benchmark.transforms import Transform
+
+if TYPE_CHECKING:
+    import torch
+
+PREFETCH = 2  # batches that wait for the trainer
+
+
+def batches(
+    source: Source,
+    index_batches: Iterable[np.ndarray],
+    transform: Transform,
+    workers: int = 0,
+    key: tuple[object, ...] = (),
+) -> "Iterator[torch.Tensor]":
+    """A float tensor (n, c, h, w) in [0, 1] for each batch of indices; `key` names the draws of an epoch."""
+    import torch
+
+    for pixels in pixel_batches(source, index_batches, transform, workers, key):
+        yield torch.from_numpy(pixels).permute(0, 3, 1, 2).float().div_(255).contiguous()
+
+
+def pixel_batches(
+    source: Source,
+    index_batches: Iterable[np.ndarray],
+    transform: Transform,
+    workers: int = 0,
+    key: tuple[object, ...] = (),
+) -> Iterator[np.ndarray]:
+    """The same as uint8 (n, h, w, c)."""
+
+    def picture(number: int, place: int, index: int) -> np.ndarray:
+        generator = np.random.Generator(np.random.PCG64(seed(*key, number, place)))
+        return transform(source.read(index), generator)
+
+    if workers <= 0:
+        for number, indices in enumerate(index_batches):
+            yield np.stack([picture(number, place, int(i)) for place, i in enumerate(indices)])
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        waiting: deque[list[Future[np.ndarray]]] = deque()
+        try:
+            for number, indices in enumerate(index_batches):
+                waiting.append([pool.submit(picture, number, p, int(i)) for p, i in enumerate(indices)])
+                if len(waiting) > PREFETCH:
+                    yield np.stack([future.result() for future in waiting.popleft()])
+            while waiting:
+                yield np.stack([future.result() for future in waiting.popleft()])
+        finally:  # the trainer stopped early, or an image is broken: do not read on
+            for futures in waiting:
+                for future in futures:
+                    future.cancel()

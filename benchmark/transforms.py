@@ -1,0 +1,103 @@
+"""What a photo goes through before the network: random crop and flip in training, centre crop otherwise.
+
+Pure functions of an image and a generator, so that loader threads and their order cannot change a pixel.
+`loading.py` applies them; `packing.py` stores images after their first step, which is then the identity.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from PIL import Image
+
+from benchmark.spec import RunSpec
+
+RATIO = (3 / 4, 4 / 3)  # of width to height of a random crop
+BILINEAR = Image.Resampling.BILINEAR
+
+Transform = Callable[[np.ndarray, np.random.Generator], np.ndarray]  # uint8 (h, w, c) → uint8 (side, side, c)
+
+
+@dataclass(frozen=True)
+class FirstStep:
+    """The resize that opens a transform: it depends on nothing random, so a packed image can have had it."""
+
+    side: int = 0  # 0: the image as it is
+    square: bool = False  # to side × side instead of the shorter side to `side`
+
+    @property
+    def name(self) -> str:
+        return "full" if self.side == 0 else f"{'square' if self.square else 'shorter'}{self.side}"
+
+    def __call__(self, image: np.ndarray) -> np.ndarray:
+        height, width = image.shape[:2]
+        if self.side == 0:
+            return image
+        if self.square:
+            size = (self.side, self.side)
+        elif width <= height:
+            size = (self.side, max(self.side, int(self.side * height / width)))
+        else:
+            size = (max(self.side, int(self.side * width / height)), self.side)
+        return image if size == (width, height) else _resized(image, size)
+
+
+def training_step(spec: RunSpec) -> FirstStep:
+    """The first step of images that are trained on."""
+    return FirstStep(spec.train_resize) if spec.augmentation == "crop" else evaluation_step(spec)
+
+
+def evaluation_step(spec: RunSpec) -> FirstStep:
+    """The first step of images that are judged."""
+    return FirstStep(max(spec.resize, spec.image_size), spec.resize_square)
+
+
+def training(spec: RunSpec) -> Transform:
+    """A random resized crop with a flip, or the evaluation's crop where augmentation is not "crop"."""
+    if spec.augmentation != "crop":
+        return evaluation(spec)
+    first = training_step(spec)
+
+    def transform(image: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        image = first(image)
+        height, width = image.shape[:2]
+        top, left, h, w = crop_box(height, width, spec.crop_scale, generator)
+        crop = _resized(image[top : top + h, left : left + w], (spec.image_size, spec.image_size))
+        return crop[:, ::-1] if generator.random() < 0.5 else crop
+
+    return transform
+
+
+def evaluation(spec: RunSpec) -> Transform:
+    """Resize, then the centre."""
+    first, side = evaluation_step(spec), spec.image_size
+
+    def transform(image: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        image = first(image)
+        top, left = (image.shape[0] - side) // 2, (image.shape[1] - side) // 2
+        return image[top : top + side, left : left + side]
+
+    return transform
+
+
+def crop_box(
+    height: int, width: int, scale: float, generator: np.random.Generator
+) -> tuple[int, int, int, int]:
+    """Top, left, height, width of a crop with a random share of the area and a random aspect."""
+    for _ in range(10):
+        area = height * width * generator.uniform(scale, 1.0)
+        ratio = math.exp(generator.uniform(math.log(RATIO[0]), math.log(RATIO[1])))
+        w, h = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
+        if 0 < w <= width and 0 < h <= height:
+            return int(generator.integers(height - h + 1)), int(generator.integers(width - w + 1)), h, w
+    # A very long image: the largest centre crop of an allowed aspect.
+    w, h = min(width, round(height * RATIO[1])), min(height, round(width / RATIO[0]))
+    return (height - h) // 2, (width - w) // 2, h, w
+
+
+def _resized(image: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    grey = image.shape[2] == 1
+    picture = Image.fromarray(np.ascontiguousarray(image[:, :, 0] if grey else image))
+    resized = np.asarray(picture.resize(size, BILINEAR))
+    return resized[:, :, None] if grey else resized
