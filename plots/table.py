@@ -1,0 +1,170 @@
+"""A table as an object: columns, sections of rows, cells that know their runs, and a caption made from the
+same objects.
+
+Modules of `plots/` build one (`comparison.py`), `render.py` writes it as Markdown, LaTeX, CSV and terminal
+text, and the report page reads `to_dict()`. A cell never holds text that was typed: numbers, marks and
+footnotes are its fields.
+"""
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+VERDICTS = ("reproduced", "above", "below", "one seed", "not run")  # of a published number
+
+
+@dataclass(frozen=True)
+class Column:
+    key: str
+    title: str
+    group: str = ""  # printed above neighbouring columns that share it
+    digits: int = 1
+    shaded: bool = False
+    text: bool = False  # left-aligned words instead of numbers
+
+
+@dataclass(frozen=True)
+class Cell:
+    value: float | None = None  # in the unit that is printed (percent)
+    half: float | None = None  # half-width of the 95 % interval
+    n: int = 0  # seeds behind the value
+    text: str = ""  # instead of a number
+    best: bool = False  # the best mean of its column and section
+    tied: bool = False  # not separable from the best
+    change: float | None = None  # against another column of the row, coloured
+    difference: float | None = None  # published values: ours minus the paper's
+    verdict: str = ""  # published values: one of VERDICTS
+    missing: bool = False  # there should be a value: a dash, with a footnote that says why there is none
+    notes: tuple[str, ...] = ()  # footnotes
+    run_ids: tuple[str, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        return self.value is None and not self.text and not self.missing
+
+
+@dataclass(frozen=True)
+class Row:
+    title: str
+    cells: Mapping[str, Cell]  # column key → cell; none: nothing belongs there
+    keys: Mapping[str, str] = field(default_factory=dict)  # dataset, protocol, scale, method, variant
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Section:
+    title: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    name: str  # of the file and the study
+    part: str  # what sets it apart from the other tables of the same file: usually the data set
+    columns: tuple[Column, ...]
+    sections: tuple[Section, ...]
+    caption: tuple[str, ...]  # sentences
+    stub: str = "Method"  # the title of the first column
+
+    def rows(self) -> list[Row]:
+        return [row for section in self.sections for row in section.rows]
+
+    def cell(self, row: Row, column: Column) -> Cell:
+        return row.cells.get(column.key, Cell())
+
+    def titles(self) -> list[str]:
+        return [self.stub, *(f"{c.group} {c.title}".strip() for c in self.columns)]
+
+    def without_empty_columns(self) -> "Table":
+        kept = [c for c in self.columns if any(not self.cell(row, c).empty for row in self.rows())]
+        return dataclasses.replace(self, columns=tuple(kept))
+
+    def footnotes(self) -> dict[str, str]:
+        """Text of each footnote → its mark (a, b, … z, aa …), in reading order."""
+        texts: dict[str, None] = {}
+        for row in self.rows():
+            texts.update(dict.fromkeys(row.notes))
+            for column in self.columns:
+                texts.update(dict.fromkeys(self.cell(row, column).notes))
+        return {text: _letters(i) for i, text in enumerate(texts)}
+
+    def verdicts(self) -> dict[str, int]:
+        found = [self.cell(row, column).verdict for row in self.rows() for column in self.columns]
+        return {verdict: found.count(verdict) for verdict in VERDICTS}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for JSON; numbers in full precision."""
+        notes = self.footnotes()
+        return {
+            "name": self.name,
+            "part": self.part,
+            "stub": self.stub,
+            "caption": list(self.caption),
+            "footnotes": [{"mark": mark, "text": text} for text, mark in notes.items()],
+            "columns": [dataclasses.asdict(column) for column in self.columns],
+            "sections": [
+                {"title": section.title, "rows": [self._row(row, notes) for row in section.rows]}
+                for section in self.sections
+            ],
+        }
+
+    def _row(self, row: Row, notes: Mapping[str, str]) -> dict[str, Any]:
+        cells = {}
+        for column in self.columns:
+            cell = self.cell(row, column)
+            told = {
+                f.name: getattr(cell, f.name)
+                for f in dataclasses.fields(cell)
+                if getattr(cell, f.name) != f.default
+            }
+            told = {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
+            marks = [notes[note] for note in cell.notes]
+            cells[column.key] = told | {"shown": shown(cell, column)} | ({"marks": marks} if marks else {})
+        marks = [notes[note] for note in row.notes]
+        return {"title": row.title, "keys": dict(row.keys), "marks": marks, "cells": cells}
+
+
+def shown(cell: Cell, column: Column) -> str:
+    """The cell as plain text, without footnote marks."""
+    if cell.text:
+        return cell.text
+    if cell.value is None:
+        return "–" if cell.missing else ""
+    text = number(cell.value, column.digits)
+    if cell.half is not None:
+        text += f" ± {number(cell.half, column.digits)}"
+    if cell.change is not None:
+        text += f" ({signed(cell.change, column.digits)})"
+    if cell.difference is not None:
+        text += f" ({signed(cell.difference, column.digits)} {MARKS[cell.verdict]})"
+    return text + (" ≈" if cell.tied else "")
+
+
+MARKS = {"reproduced": "=", "above": "↑", "below": "↓", "one seed": "?", "not run": "", "": ""}
+
+
+def number(value: float, digits: int) -> str:
+    if not math.isfinite(value):
+        return "–"
+    text = f"{value:.{digits}f}"
+    return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")
+
+
+def signed(value: float, digits: int) -> str:
+    text = number(value, digits)
+    return text if text.startswith("−") or text == "–" else f"+{text}"
+
+
+def _letters(index: int) -> str:
+    text = ""
+    while index >= 0:
+        text = chr(ord("a") + index % 26) + text
+        index = index // 26 - 1
+    return text
+
+
+def all_verdicts(tables: Iterable[Table]) -> dict[str, int]:
+    counts = [table.verdicts() for table in tables]
+    return {verdict: sum(count[verdict] for count in counts) for verdict in VERDICTS}
