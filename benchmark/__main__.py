@@ -1,0 +1,73 @@
+"""`python -m benchmark COMMAND`: a command is a module of `benchmark/commands/`, found by being there.
+
+Such a module has `configure(parser)` and `execute(args) -> exit code`; the first line of its docstring is its help. Only the
+module that was asked for is imported, so help answers at once.
+"""
+
+import argparse
+import ast
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from benchmark.errors import UserError, unknown
+
+FOLDER = Path(__file__).parent / "commands"
+
+
+def commands() -> dict[str, str]:
+    """Name and first docstring line of every command."""
+    found = {}
+    for path in sorted(FOLDER.glob("*.py")):
+        if not path.stem.startswith("_"):
+            text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+            found[path.stem.replace("_", "-")] = text.partition("\n")[0]
+    return found
+
+
+def overview() -> str:
+    width = max(map(len, commands()))
+    lines = [f"  {name:{width}}  {text}" for name, text in commands().items()]
+    return "\n".join(
+        [
+            "usage: python -m benchmark COMMAND [--help] …",
+            "",
+            "Is a metric-learning loss really better? Fairly tuned, over several seeds, with one command.",
+            "",
+            *lines,
+            "",
+            "exit codes: 0 all well, 1 a comparison failed, 2 bad input, 3 some runs failed, 4 no room on the disk, 130 stopped",
+        ]
+    )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(overview())
+        return 0
+    try:
+        name = arguments[0]
+        if name not in commands():
+            raise unknown("command", name, commands(), "python -m benchmark --help")
+        module = import_module(f"benchmark.commands.{name.replace('-', '_')}")
+        parser = argparse.ArgumentParser(
+            prog=f"python -m benchmark {name}",
+            description=module.__doc__,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.configure(parser)
+        return module.execute(parser.parse_args(arguments[1:]))
+    except UserError as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # … | head
+        sys.stderr.close()
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The commands of `python -m benchmark`, one module each."""

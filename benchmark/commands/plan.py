@@ -1,0 +1,79 @@
+"""Prints what studies expand to: runs in all, done, failed, to do, and how long that takes; runs nothing.
+
+python -m benchmark plan main --scale laptop
+python -m benchmark plan all --json
+"""
+
+import argparse
+import json
+
+from benchmark import planner
+from benchmark.commands import _selection
+from benchmark.estimate import Estimate, in_words
+from benchmark.store import Outcome
+from benchmark.study import Study
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    _selection.configure(parser)
+    parser.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="workers to estimate the time for (default: 1)"
+    )
+    parser.add_argument("--json", action="store_true", help="every run with its role, one JSON object a line")
+
+
+def execute(args: argparse.Namespace) -> int:
+    studies = _selection.load(args)
+    outcomes = _selection.store(args).outcomes()
+    if args.json:
+        for study in studies:
+            for family in planner.families(study):
+                for task in family.known(outcomes).tasks:
+                    outcome = outcomes.get(task.spec.run_id)
+                    print(
+                        json.dumps({**task.ledger_row(), "status": outcome.status if outcome else "missing"})
+                    )
+        return 0
+    estimate = Estimate(outcomes.values())
+    for study in studies:
+        print("\n".join(summary(study, outcomes, estimate, args.jobs)))
+    return 0
+
+
+def summary(study: Study, outcomes: dict[str, Outcome], estimate: Estimate, jobs: int) -> list[str]:
+    """A study in a few lines."""
+    found = planner.families(study)
+    known = [family.known(outcomes) for family in found]
+    specs = {task.spec.run_id: task.spec for one in known for task in one.tasks}
+    waiting = sum(one.waiting for one in known)
+    stored = [outcomes[run_id] for run_id in specs if run_id in outcomes]
+    failed = sum(not outcome.finished for outcome in stored)
+    missing = [spec for run_id, spec in specs.items() if run_id not in outcomes]
+    seconds = estimate.total(missing, waiting, jobs)
+    lines = [
+        f"{study.name} at scale {study.scale}: {study.title}",
+        f"  {len(study.methods)} methods × {len(study.datasets)} data sets × {len(study.protocols)} protocols"
+        f" × {study.seeds} seeds" + "".join(f" × {len(values)} {key}" for key, values in study.vary.items()),
+    ]
+    if study.tuning:
+        low, high = study.tuning.lr
+        lines.append(
+            f"  tuning: {study.tuning.trials} trials a method ({study.tuning.sampler}), lr {low:g} … {high:g}, "
+            f"{study.tuning.seeds} seed a trial" + _beyond(found)
+        )
+    lines.append(
+        f"  {len(specs) + waiting} runs: {len(stored) - failed} done, {failed} failed, {len(missing) + waiting} to do"
+        + (f" ({waiting} of them once tuning has chosen)" if waiting else "")
+    )
+    lines.append(f"  time with {jobs} worker{'s' * (jobs > 1)}: {in_words(seconds)}")
+    return lines
+
+
+def _beyond(found: list[planner.Family]) -> str:
+    searches = {
+        g.method: g.search.extra for family in found for g in family.groups if g.search and g.search.extra
+    }
+    if not searches:
+        return ""
+    shown = "; ".join(f"{method} also {', '.join(extra)}" for method, extra in searches.items())
+    return f"; out of the same trials, {shown}"

@@ -1,0 +1,114 @@
+"""Pools: where runs are done, behind one small interface: this process, joblib's loky on this machine, or a Dask cluster.
+
+All give futures, so that the runner can claim a run just before it is started and see each end. `joblib.Parallel` itself
+hides that: on a Dask cluster of one core it runs everything in the driver, and it never returns when a run kills its worker.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, Protocol
+
+from benchmark import environment
+from benchmark.errors import UserError
+from benchmark.worker import THREAD_LIMITS, start_process
+
+BACKENDS = ("loky", "dask", "sequential")
+
+
+class WorkerDied(Exception):
+    """A worker process ended while it had a run."""
+
+
+class Pool(Protocol):
+    devices: list[str | None]  # one for each run at a time, where the driver hands them out
+
+    def slots(self) -> int: ...  # runs at a time; a cluster may grow
+    def submit(self, function: Callable, *args: Any) -> Future: ...
+    def close(self, kill: bool) -> None: ...
+
+
+def open_pool(backend: str, jobs: int | None, scheduler: str | None) -> Pool:
+    if backend == "dask":
+        return Dask(scheduler, jobs)
+    jobs = jobs or default_jobs()
+    return Sequential() if backend == "sequential" else Loky(jobs)
+
+
+def default_jobs() -> int:
+    """One run per graphics card, or per core where there is none."""
+    import joblib
+
+    return environment.gpu_count() or joblib.cpu_count()
+
+
+class Sequential:
+    def __init__(self) -> None:
+        self.devices: list[str | None] = [None]
+
+    def slots(self) -> int:
+        return 1
+
+    def submit(self, function: Callable, *args: Any) -> Future:
+        future: Future = Future()
+        try:
+            future.set_result(function(*args))
+        except Exception as problem:
+            future.set_exception(problem)
+        return future
+
+    def close(self, kill: bool) -> None:
+        pass
+
+
+class Loky:
+    def __init__(self, jobs: int) -> None:
+        self.jobs = jobs
+        cards = environment.gpu_count()
+        self.devices: list[str | None] = [f"cuda:{i % cards}" if cards else None for i in range(jobs)]
+
+    def _executor(self):
+        from joblib.externals.loky import get_reusable_executor
+
+        # Idle workers are kept: loading torch takes longer than many a run. A broken executor is replaced here.
+        return get_reusable_executor(self.jobs, timeout=3600, initializer=start_process, env=THREAD_LIMITS)
+
+    def slots(self) -> int:
+        return self.jobs
+
+    def submit(self, function: Callable, *args: Any) -> Future:
+        return self._executor().submit(function, *args)
+
+    def close(self, kill: bool) -> None:
+        self._executor().shutdown(wait=True, kill_workers=kill)
+
+
+class Dask:
+    def __init__(self, scheduler: str | None, jobs: int | None) -> None:
+        try:
+            from distributed import Client
+        except ImportError:
+            raise UserError("--backend dask needs the extra: pip install -e '.[dask]'") from None
+        if scheduler is None:
+            raise UserError(
+                "--backend dask needs --scheduler, for instance tcp://127.0.0.1:8786 (`dask scheduler` prints it)"
+            )
+        try:
+            self.client = Client(scheduler, timeout=20, set_as_default=False)
+        except (OSError, ValueError) as problem:
+            raise UserError(
+                f"no Dask scheduler answers at {scheduler!r} ({problem}); start one: dask scheduler"
+            ) from None
+        self.jobs = jobs
+        self.executor = self.client.get_executor(pure=False)
+        self.devices: list[str | None] = []  # a worker of the cluster uses the card that it was started with
+
+    def slots(self) -> int:
+        threads = sum(self.client.nthreads().values())
+        return min(self.jobs or threads, threads)
+
+    def submit(self, function: Callable, *args: Any) -> Future:
+        return self.executor.submit(function, *args)
+
+    def close(self, kill: bool) -> None:
+        self.executor.shutdown(wait=False, cancel_futures=True)
+        self.client.close(timeout=5)

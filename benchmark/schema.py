@@ -1,0 +1,143 @@
+"""The two Parquet schemas, `run` and `ledger`, and files of them that appear whole or not at all.
+
+`store.py` decides which files there are; this says what is in one. Needs pyarrow only when a file is touched.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmark.errors import UserError
+from benchmark.spec import FIELDS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+VERSION = 1  # raise it with every change of a column
+
+RESULT_COLUMNS = {
+    "run_id": "string",
+    "status": "string",  # ok, diverged, error, out_of_memory
+    "spec": "string",  # canonical JSON; its hash is the run_id
+    "metrics": "metrics",  # at the chosen epoch, fractions: "test/R@1", "val/R@1", "rerank16/R@1" …
+    "score": "float",  # what tuning maximises
+    "best_epoch": "int",
+    "curve": "string",  # JSON, one dict an evaluation
+    "histograms": "string",  # JSON
+    "error": "string",  # traceback or reason
+    "seconds": "float",
+    "peak_memory_mb": "float",
+    "fingerprint": "string",  # of the data
+    "versions": "string",  # JSON, name → version
+    "commit": "string",
+    "dirty": "bool",
+    "cpu": "string",
+    "gpu": "string",
+    "finished": "string",  # UTC, ISO 8601
+}
+LEDGER_COLUMNS = {
+    "study": "string",
+    "scale": "string",
+    "dataset": "string",
+    "method": "string",
+    "protocol": "string",
+    "setting": "string",
+    "phase": "string",  # tune, final
+    "variation": "string",  # JSON of the study's [vary] keys
+    "trial": "int",  # -1: a final run
+    "seed": "int",
+    "lr": "float",
+    "params": "string",  # JSON
+    "run_id": "string",
+    "chosen": "bool",  # the trial that tuning chose; true for every final run
+    "edge": "string",  # "", low, high: where the chosen rate lies in the range searched
+    "extended": "bool",  # whether the range was extended, for every method alike
+    "trials": "int",  # that the method was given; 0: not tuned
+    "lr_low": "float",
+    "lr_high": "float",
+    "tuned": "string",  # JSON: the values of what was tuned beyond the learning rate
+    "search": "string",  # JSON: what was tuned beyond the learning rate, name → values
+}
+
+
+@cache
+def schema(kind: str) -> "pa.Schema":
+    """The explicit schema of a `run` or `ledger` file, with its kind and version in the metadata."""
+    import pyarrow as pa
+
+    types = {
+        "string": pa.string(),
+        "str": pa.string(),
+        "Mapping": pa.string(),
+        "float": pa.float64(),
+        "int": pa.int64(),
+        "bool": pa.bool_(),
+        "tuple": pa.list_(pa.int64()),
+        "metrics": pa.map_(pa.string(), pa.float64()),
+    }
+    spec = {name: getattr(f.type, "__name__", str(f.type)) for name, f in FIELDS.items()}
+    columns = RESULT_COLUMNS | spec if kind == "run" else LEDGER_COLUMNS
+    named = [pa.field(name, types[column]) for name, column in columns.items()]
+    return pa.schema(named, metadata={"benchmark.kind": kind, "benchmark.version": str(VERSION)})
+
+
+class Foreign(Exception):
+    """The file is damaged, or it is not one of ours."""
+
+
+def read_file(path: Path, kind: str, columns: list[str] | None = None) -> "pa.Table | None":
+    """A file as a table, None if it is of the other kind.
+
+    Raises Foreign for damage, UserError for a schema that this version does not know.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            found = file.schema_arrow
+            metadata = found.metadata or {}
+            if b"benchmark.kind" not in metadata:
+                raise Foreign("not written by this benchmark")
+            if metadata[b"benchmark.kind"] != kind.encode():
+                return None
+            version = metadata.get(b"benchmark.version", b"?").decode()
+            if version != str(VERSION) or not found.equals(schema(kind)):
+                raise UserError(
+                    f"{path} has schema {version} with {len(found.names)} columns; this version reads schema "
+                    f"{VERSION} with {len(schema(kind).names)}: move the file away, or use the code that wrote it"
+                )
+            return file.read(columns=columns, use_threads=False)
+    except (FileNotFoundError, PermissionError):
+        raise
+    except (pa.ArrowException, OSError) as problem:
+        raise Foreign(str(problem).splitlines()[0]) from problem
+
+
+def write_file(path: Path, rows: Iterable[Mapping[str, Any]], kind: str) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.Table.from_pylist(list(rows), schema=schema(kind))
+    with replacing(path) as temporary:
+        pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary path whose content takes the place of `path` when the block ends well."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        yield temporary
+        descriptor = os.open(temporary, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,152 @@
+"""A session of the runner: says what it will do, does it, keeps ledgers up to date, says what came of it.
+
+`python -m benchmark run` is this with options read from the command line.
+"""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmark import dashboard, environment, planner
+from benchmark.errors import UserError
+from benchmark.estimate import Estimate, in_words
+from benchmark.planner import Family, Known
+from benchmark.pool import Pool, open_pool
+from benchmark.progress import Progress
+from benchmark.runner import Runner, Shard
+from benchmark.store import Outcome, Store
+from benchmark.study import Study
+from benchmark.worker import EXECUTOR, Job, resolved
+
+
+@dataclass(frozen=True)
+class Options:
+    data: Path = Path("data")
+    backend: str = "loky"
+    jobs: int | None = None
+    scheduler: str | None = None
+    shard: str = "1/1"
+    retry_failed: bool = False
+    executor: str = EXECUTOR
+
+
+class Session:
+    def __init__(self, studies: list[Study], store: Store, options: Options) -> None:
+        self.studies, self.store, self.options = studies, store, options
+        self.shard = parse_shard(options.shard)
+        if options.executor != EXECUTOR:
+            resolved(options.executor)
+        self.families = {study.name: planner.families(study) for study in studies}
+        self.known: dict[int, Known] = {}  # by identity of the family
+        self.changed: set[str] = set()  # studies whose ledger has changed
+        self.pool: Pool | None = None
+        self.runner: Runner | None = None
+
+    def run(self) -> int:
+        """0 if everything is done, 3 if some runs failed."""
+        self.store.check_writable()
+        outcomes = self.store.outcomes(repair=True)
+        failed = [run_id for run_id, outcome in outcomes.items() if not outcome.finished]
+        again = failed if self.options.retry_failed else []
+        todo, waiting = self._missing({i: o for i, o in outcomes.items() if i not in set(again)})
+        if todo or waiting:
+            self.pool = open_pool(self.options.backend, self.options.jobs, self.options.scheduler)
+            self._announce(
+                len(todo),
+                waiting,
+                Estimate(outcomes.values()).total(todo.values(), waiting, self.pool.slots()),
+            )
+            commit, dirty = environment.commit()
+            job = Job(
+                data=self.options.data.absolute(),
+                checkpoints=self.store.results.absolute() / "checkpoints",
+                executor=self.options.executor,
+                commit=commit,
+                dirty=dirty,
+            )
+            self.runner = Runner(
+                self.store, self.pool, job, Progress(), outcomes, again, self.shard, advanced=self._advanced
+            )
+            self.runner.run([family for found in self.families.values() for family in found])
+            self.pool.close(kill=False)
+            outcomes = self.runner.outcomes
+        else:
+            for found in self.families.values():
+                for family in found:
+                    self._advanced(family, family.known(outcomes))
+        self._export(outcomes)
+        return self._report(outcomes)
+
+    def stop(self) -> None:
+        """After an interruption: end the workers at once; what they were doing is done again."""
+        if self.pool is not None:
+            self.pool.close(kill=True)
+
+    def _missing(self, outcomes: dict[str, Outcome]):
+        specs = {}
+        waiting = 0
+        for found in self.families.values():
+            for family in found:
+                known = family.known(outcomes)
+                waiting += known.waiting
+                specs |= {
+                    task.spec.run_id: task.spec for task in known.tasks if task.spec.run_id not in outcomes
+                }
+        return specs, waiting
+
+    def _announce(self, todo: int, waiting: int, seconds: float | None) -> None:
+        assert self.pool is not None
+        names = ", ".join(f"{study.name} ({study.scale})" for study in self.studies)
+        then = f", then {waiting} more once tuning has chosen" if waiting else ""
+        slots = self.pool.slots()
+        say(f"{names}: {todo} runs now{then}, {slots} at a time; time: {in_words(seconds)}")
+
+    def _advanced(self, family: Family, known: Known) -> None:
+        """Writes the ledger of a study when one of its families has moved on."""
+        self.known[id(family)] = known
+        name = family.groups[0].study.name
+        found = self.families[name]
+        if all(id(one) in self.known for one in found):
+            rows = [task.ledger_row() for one in found for task in self.known[id(one)].tasks]
+            if self.store.write_ledger(name, self.studies[0].scale, rows):
+                self.changed.add(name)
+
+    def _export(self, outcomes: dict[str, Outcome]) -> None:
+        for study in self.studies:
+            path = self.store.results / "optuna" / f"{study.name}-{study.scale}.log"
+            if study.tuning and (study.name in self.changed or not path.exists()):
+                dashboard.export(path, self.store.ledger_rows(study.name, study.scale), outcomes)
+
+    def _report(self, outcomes: dict[str, Outcome]) -> int:
+        tasks = [task for known in self.known.values() for task in known.tasks]
+        stored = {task.spec.run_id: outcomes.get(task.spec.run_id) for task in tasks}
+        failed = {
+            run_id: outcome.status for run_id, outcome in stored.items() if outcome and not outcome.finished
+        }
+        diverged = sum(outcome.status == "diverged" for outcome in stored.values() if outcome)
+        did = len(self.runner.done) if self.runner else 0
+        say(f"{did} runs done now, {len(stored)} in all, {diverged} diverged, {len(failed)} failed")
+        if self.runner and (elsewhere := self.runner.elsewhere()):
+            say(
+                f"{elsewhere} runs belong to other shards and hold up what follows; type this again when they are done"
+            )
+        for known in self.known.values():
+            for method in known.blocked:
+                say(f"{method}: every tuning trial failed, so it has no final runs")
+        if failed:
+            names = " ".join(study.name for study in self.studies)
+            say(
+                f"what failed and why: python -m benchmark status {names}; once more: the same command with --retry-failed"
+            )
+        return 3 if failed else 0
+
+
+def parse_shard(text: str) -> Shard:
+    index, _, count = text.partition("/")
+    if not (index.isdecimal() and count.isdecimal() and 1 <= int(index) <= int(count)):
+        raise UserError(f"--shard {text!r} must read I/N, for instance 3/40 for the third of forty")
+    return Shard(int(index) - 1, int(count))
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,180 @@
+"""The store: a results folder with one Parquet file per finished run and one ledger per study.
+
+The runner writes here, tables and figures read here (`Store(results).frame()`), and nothing here needs torch. Layout:
+`runs/<run_id>.parquet`, `studies/<scale>/<study>.parquet`, and `reference/` for runs that come with the project.
+"""
+
+import contextlib
+import os
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from benchmark.errors import UserError
+from benchmark.schema import Foreign, read_file, schema, write_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+FINISHED = ("ok", "diverged")  # diverging is an outcome of the spec; any other status is worth another try
+KIND = ("dataset", "backbone", "lane", "image_size", "method")  # what the time for a batch depends on
+
+
+class Outcome(NamedTuple):
+    """What planning has to know about a stored run."""
+
+    status: str
+    score: float | None
+    seconds: float
+    kind: tuple
+    batches: int
+
+    @property
+    def finished(self) -> bool:
+        return self.status in FINISHED
+
+
+def outcome_of(row: Mapping[str, Any]) -> Outcome:
+    batches = row["epochs"] * max(1, row["batches_per_epoch"])
+    return Outcome(row["status"], row["score"], row["seconds"], tuple(row[name] for name in KIND), batches)
+
+
+class Store:
+    def __init__(
+        self, results: Path, reference: bool = True, notify: Callable[[str], None] = warnings.warn
+    ) -> None:
+        self.results = results
+        self.notify = notify  # told about damaged files
+        self.runs = results / "runs"
+        self.reference = results / "reference" if reference else None
+
+    def path(self, run_id: str) -> Path:
+        return self.runs / f"{run_id}.parquet"
+
+    def check_writable(self) -> None:
+        try:
+            self.runs.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.runs):
+                pass
+        except OSError as problem:
+            raise UserError(
+                f"cannot write to the results folder {str(self.results)!r} ({problem.strerror}); "
+                "choose another one with --results DIR"
+            ) from None
+
+    def write_run(self, row: Mapping[str, Any]) -> None:
+        write_file(self.path(row["run_id"]), [row], "run")
+
+    def outcome(self, run_id: str) -> Outcome | None:
+        """The outcome of one run that was made in this folder, read afresh."""
+        return self._outcomes(self.path(run_id), repair=True).get(run_id)
+
+    def outcomes(self, repair: bool = False) -> dict[str, Outcome]:
+        """run_id → outcome of every stored run; with `repair`, damaged files are set aside."""
+        found: dict[str, Outcome] = {}
+        for path in self._files():
+            for run_id, outcome in self._outcomes(path, repair).items():
+                if (
+                    outcome.finished or run_id not in found
+                ):  # a failure here does not hide a committed success
+                    found[run_id] = outcome
+        return found
+
+    def frame(self, columns: list[str] | None = None) -> "pd.DataFrame":
+        """All runs, each once, in the order of their run_id; every metric is a column ("test/R@1", fractions)."""
+        import pandas as pd
+
+        table = self._table(columns)
+        names = [name for name in table.column_names if name != "metrics"]
+        frame = table.select(names).to_pandas()
+        if "metrics" in table.column_names:
+            metrics = pd.DataFrame(
+                [dict(row or ()) for row in table["metrics"].to_pylist()], index=frame.index
+            )
+            frame = pd.concat([frame, metrics], axis=1)
+        last = frame.drop_duplicates("run_id", keep="last") if "run_id" in frame else frame
+        return last.sort_values("run_id", ignore_index=True) if "run_id" in frame else last
+
+    def rows(self, run_ids: Iterable[str] | None = None) -> list[dict[str, Any]]:
+        """Runs as dictionaries (metrics as a dict), for a few of them."""
+        wanted = None if run_ids is None else set(run_ids)
+        rows = {row["run_id"]: row for row in self._table(None).to_pylist()}
+        return [
+            row | {"metrics": dict(row["metrics"] or ())}
+            for i, row in rows.items()
+            if wanted is None or i in wanted
+        ]
+
+    def ledger_path(self, study: str, scale: str) -> Path:
+        return self.results / "studies" / scale / f"{study}.parquet"
+
+    def write_ledger(self, study: str, scale: str, rows: list[dict[str, Any]]) -> bool:
+        """Brings the ledger of a study up to date; False if it was. Data sets and methods not in `rows` keep theirs."""
+        spoken = {(row["dataset"], row["method"]) for row in rows}
+        before = self.ledger_rows(study, scale)
+        after = [row for row in before if (row["dataset"], row["method"]) not in spoken] + rows
+        if before == after:
+            return False
+        write_file(self.ledger_path(study, scale), after, "ledger")
+        return True
+
+    def ledger(self, study: str, scale: str) -> "pd.DataFrame":
+        """What the study consists of: one row per trial and final run, with the run_id of its result."""
+        import pandas as pd
+
+        return pd.DataFrame(self.ledger_rows(study, scale), columns=schema("ledger").names)
+
+    def ledger_rows(self, study: str, scale: str) -> list[dict[str, Any]]:
+        try:
+            table = read_file(self.ledger_path(study, scale), "ledger")
+        except (FileNotFoundError, Foreign):  # a ledger is derived: the next run writes it again
+            return []
+        return [] if table is None else table.to_pylist()
+
+    def _files(self) -> list[Path]:
+        """A run made here comes after, and so replaces, one that came with the project."""
+        committed = sorted(self.reference.rglob("*.parquet")) if self.reference else []
+        return committed + sorted(self.runs.glob("*.parquet"))
+
+    def _outcomes(self, path: Path, repair: bool) -> dict[str, Outcome]:
+        names = ["run_id", "status", "score", "seconds", "epochs", "batches_per_epoch", *KIND]
+        table = self._read(path, names, repair)
+        return {} if table is None else {row["run_id"]: outcome_of(row) for row in table.to_pylist()}
+
+    def _table(self, columns: list[str] | None) -> "pa.Table":
+        import pyarrow as pa
+
+        with ThreadPoolExecutor(4) as pool:  # reading releases the interpreter lock
+            tables = list(pool.map(lambda path: self._read(path, columns, repair=False), self._files()))
+        known = [table for table in tables if table is not None]
+        return (
+            pa.concat_tables(known)
+            if known
+            else schema("run").empty_table().select(columns or schema("run").names)
+        )
+
+    def _read(self, path: Path, columns: list[str] | None, repair: bool) -> "pa.Table | None":
+        try:
+            table = read_file(path, "run", columns)
+            misplaced = path.parent == self.runs and (
+                table is None
+                or ("run_id" in table.column_names and table["run_id"].to_pylist() != [path.stem])
+            )
+            if misplaced:
+                raise Foreign("does not hold the run that its name says")
+        except FileNotFoundError:  # set aside by another driver just now
+            return None
+        except Foreign as problem:
+            if repair and path.parent == self.runs:
+                with contextlib.suppress(FileNotFoundError):
+                    os.replace(path, path.with_name(path.name + ".damaged"))
+                remedy = f"set aside as {path.name}.damaged, its run is done again"
+            else:
+                remedy = "left out; python -m benchmark run does its run again"
+            self.notify(f"{path}: {problem}; {remedy}")
+            return None
+        return table
