@@ -1,7 +1,7 @@
 """Frozen features: a backbone's pooled output for every image, computed once and shared by all workers.
 
-The frozen lane trains only the head on these. They lie memory-mapped below the data folder under a key of data,
-weights and transform; who needs them first makes them while others wait, and they appear whole or not at all.
+The frozen lane trains only the head on these. They lie memory-mapped below the data folder under a key of
+data, weights and transform; who needs them first makes them while others wait. They appear whole or not.
 """
 
 import json

@@ -5,10 +5,10 @@ and `loading.py` reads its images. To look at one: `python -m benchmark show DAT
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from PIL import Image, ImageOps
@@ -129,11 +129,19 @@ def decode(path: Path) -> np.ndarray:
         ) from None
 
 
-def contiguous(values: Iterable[object]) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Ids from 0 in order of first appearance, and the name of each: (n,) int64, names[id]."""
-    ids: dict[object, int] = {}
-    numbers = [ids.setdefault(value, len(ids)) for value in values]
-    return np.array(numbers, dtype=np.int64), tuple(map(str, ids))
+def levelled(*columns: Sequence[Any]) -> tuple[np.ndarray, tuple[tuple[str, ...], ...]]:
+    """Ids from 0 in sorted order for each column, and their names: (n, columns) int64, names[column][id].
+
+    Values may be tuples, which sort by all their parts and are named by the last: (17, "Cardinal").
+    """
+    labels = np.empty((len(columns[0]), len(columns)), dtype=np.int64)
+    names = []
+    for level, column in enumerate(columns):
+        values = sorted(set(column))
+        ids = {value: i for i, value in enumerate(values)}
+        labels[:, level] = [ids[value] for value in column]
+        names.append(tuple(str(v[-1]) if isinstance(v, tuple) else str(v) for v in values))
+    return labels, tuple(names)
 
 
 def fingerprint(*parts: object) -> str:

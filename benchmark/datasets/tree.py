@@ -15,15 +15,38 @@ from benchmark.errors import UserError
 SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff", ".gif", ".ppm", ".pgm")
 
 
-def locate(root: Path, folders: Sequence[str], markers: Sequence[str], archive: str) -> Path:
+def find(root: Path, folders: Sequence[str], markers: Sequence[str]) -> Path | None:
     """The folder, `root` itself or one of `folders` below it, in which one of the marker files is."""
-    for folder in (root, *(root / name for name in folders)):
+    for folder in (*(root / name for name in folders), root):
         if any((folder / marker).exists() for marker in markers):
             return folder
+    return None
+
+
+def locate(root: Path, folders: Sequence[str], markers: Sequence[str], archive: str) -> Path:
+    folder = find(root, folders, markers)
+    if folder is not None:
+        return folder
     raise UserError(
         f"{' or '.join(markers)} found neither in {str(root)!r} nor in its folder {' or '.join(folders)}; "
         f"unpack {archive} there, or point --data elsewhere"
     )
+
+
+def rows(path: Path, columns: int, archive: str, skip: int = 0) -> list[list[str]]:
+    """The lines of an index file, each split at white space into as many columns as it must have."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        raise UserError(f"index file {str(path)!r} is missing; unpack {archive} again") from None
+    found = [line.split(None, columns - 1) for line in lines[skip:] if line.strip()]
+    bad = next((i for i, row in enumerate(found) if len(row) != columns), None)
+    if bad is not None:
+        raise UserError(
+            f"index file {str(path)!r}: entry {bad + 1} is {' '.join(found[bad])!r}, expected {columns} "
+            f"columns; unpack {archive} again"
+        )
+    return [[cell.strip() for cell in row] for row in found]
 
 
 def sizes(root: Path, files: Sequence[str], archive: str) -> np.ndarray:

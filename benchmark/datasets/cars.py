@@ -1,0 +1,93 @@
+"""Cars-196: photos of 196 car models; the first 98 train, the last 98 test.
+
+Both official layouts: `cars_annos.mat` with `car_ims/`, and the devkit with `cars_train/` and `cars_test/`;
+the original train and test images are pooled. Make and body type come from the model's name (`makes.py`).
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmark.datasets.dataset import Dataset, FileSource, fingerprint, levelled
+from benchmark.datasets.makes import body, make
+from benchmark.datasets.tree import check_counts, locate, sizes
+from benchmark.errors import UserError
+
+ARCHIVE = (
+    "car_ims.tgz with cars_annos.mat, or car_devkit.tgz, cars_train.tgz, cars_test.tgz with "
+    "cars_test_annos_withlabels.mat (https://ai.stanford.edu/~jkrause/cars/car_dataset.html)"
+)
+FOLDERS = ("cars196", "cars", "CARS", "stanford_cars")
+TEST_LABELS = "cars_test_annos_withlabels.mat"
+MARKERS = ("cars_annos.mat", "devkit/cars_meta.mat")
+COUNTS = {"training images": 8_054, "test images": 8_131, "training classes": 98, "test classes": 98}
+
+
+def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
+    folder = locate(root, FOLDERS, MARKERS, ARCHIVE)
+    original = (folder / "cars_annos.mat").exists()
+    files, classes, models = _original(folder) if original else _devkit(folder)
+    model = [models[c - 1] for c in classes]
+    labels, names = levelled(
+        list(zip(classes, model, strict=True)), [make(m) for m in model], [body(m) for m in model]
+    )
+    number = np.array(classes)
+    train, test = np.flatnonzero(number <= 98), np.flatnonzero(number > 98)
+    found = {
+        "training images": len(train),
+        "test images": len(test),
+        "training classes": len(np.unique(number[train])),
+        "test classes": len(np.unique(number[test])),
+    }
+    check_counts("cars", expect, found, ARCHIVE)
+    return Dataset(
+        name="cars",
+        levels=("model", "make", "body"),
+        labels=labels,
+        names=names,
+        train=train,
+        query=test,
+        gallery=None,
+        source=FileSource(folder, files),
+        fingerprint=fingerprint("cars", files, labels, sizes(folder, files, ARCHIVE)),
+    )
+
+
+def _original(folder: Path) -> tuple[list[str], list[int], list[str]]:
+    content = _load(folder / "cars_annos.mat")
+    annotations = np.atleast_1d(content["annotations"])
+    files = [str(path) for path in annotations["relative_im_path"]]
+    return files, [int(c) for c in annotations["class"]], _names(content)
+
+
+def _devkit(folder: Path) -> tuple[list[str], list[int], list[str]]:
+    files: list[str] = []
+    classes: list[int] = []
+    labelled = next((p for p in (folder / "devkit" / TEST_LABELS, folder / TEST_LABELS) if p.exists()), None)
+    if labelled is None:
+        raise UserError(
+            f"{TEST_LABELS} is neither in {str(folder)!r} nor in its devkit; the file that comes with the "
+            f"devkit has no labels. It belongs to {ARCHIVE}"
+        )
+    for path, images in ((folder / "devkit" / "cars_train_annos.mat", "cars_train"), (labelled, "cars_test")):
+        annotations = np.atleast_1d(_load(path)["annotations"])
+        files += [f"{images}/{name}" for name in annotations["fname"]]
+        classes += [int(c) for c in annotations["class"]]
+    return files, classes, _names(_load(folder / "devkit" / "cars_meta.mat"))
+
+
+def _names(content: Mapping[str, Any]) -> list[str]:
+    return [str(name) for name in np.atleast_1d(content["class_names"])]
+
+
+def _load(path: Path) -> Mapping[str, Any]:
+    from scipy.io import loadmat
+
+    try:
+        return loadmat(path, squeeze_me=True)
+    except FileNotFoundError:
+        raise UserError(f"{str(path)!r} is missing; it belongs to {ARCHIVE}") from None
+    except Exception as error:  # scipy raises many kinds for a damaged file
+        raise UserError(f"{str(path)!r} cannot be read ({error}); it belongs to {ARCHIVE}") from None
