@@ -60,10 +60,8 @@ def joined(ledger: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def variant_text(variation: dict[str, object]) -> str:
-    """{"params.lam": 0.8} → "lam=0.8"; sorted, numbers in their shortest form: how the published tables key
-    rows.
-    """
-    short = {key.removeprefix("params."): value for key, value in variation.items()}
+    """{"params.lam": 0.8} → "lam=0.8"; sorted, numbers in their shortest form: how rows are keyed."""
+    short = {key.rpartition(".")[2]: value for key, value in variation.items()}
     return ";".join(f"{key}={_shortest(short[key])}" for key in sorted(short))
 
 

@@ -33,6 +33,7 @@ class Cell:
     text: str = ""  # instead of a number
     best: bool = False  # the best mean of its column and section
     tied: bool = False  # not separable from the best
+    spread: float | None = None  # published values: the paper's ±, a standard deviation; not printed
     change: float | None = None  # against another column of the row, coloured
     difference: float | None = None  # published values: ours minus the paper's
     verdict: str = ""  # published values: one of VERDICTS
@@ -51,6 +52,16 @@ class Row:
     cells: Mapping[str, Cell]  # column key → cell; none: nothing belongs there
     keys: Mapping[str, str] = field(default_factory=dict)  # dataset, protocol, scale, method, variant
     notes: tuple[str, ...] = ()
+
+    def with_shared_notes(self) -> "Row":
+        """A footnote that several cells share stands once, at the title of the row."""
+        every = [note for cell in self.cells.values() for note in dict.fromkeys(cell.notes)]
+        shared = [note for note in dict.fromkeys(every) if every.count(note) > 1]
+        cells = {
+            key: dataclasses.replace(cell, notes=tuple(note for note in cell.notes if note not in shared))
+            for key, cell in self.cells.items()
+        }
+        return dataclasses.replace(self, cells=cells, notes=(*self.notes, *shared))
 
 
 @dataclass(frozen=True)
@@ -76,10 +87,6 @@ class Table:
 
     def titles(self) -> list[str]:
         return [self.stub, *(f"{c.group} {c.title}".strip() for c in self.columns)]
-
-    def without_empty_columns(self) -> "Table":
-        kept = [c for c in self.columns if any(not self.cell(row, c).empty for row in self.rows())]
-        return dataclasses.replace(self, columns=tuple(kept))
 
     def footnotes(self) -> dict[str, str]:
         """Text of each footnote → its mark (a, b, … z, aa …), in reading order."""

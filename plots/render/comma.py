@@ -40,6 +40,12 @@ def as_csv(tables: Iterable[Table]) -> str:
 def _csv_cell(cell: Cell, column: Column) -> dict[str, object]:
     if column.text or cell.text:
         return {column.key: cell.text}
-    named: dict[str, object] = {"": cell.value, " ±": cell.half, " n": cell.n or None, " change": cell.change}
+    named: dict[str, object] = {
+        "": cell.value,
+        " ±": cell.half,
+        " n": cell.n or None,
+        " spread": cell.spread,
+        " change": cell.change,
+    }
     named |= {" difference": cell.difference, " verdict": cell.verdict or None}
     return {column.key + name: value for name, value in named.items() if value is not None}

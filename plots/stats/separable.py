@@ -68,7 +68,7 @@ def separable(scores: pd.DataFrame, reference: str | None = None, alpha: float =
     methods would give a false claim in one table of eight).
     """
     methods = list(scores.columns)
-    best = reference if reference is not None else str(scores.mean().idxmax())
+    best = reference if reference is not None else scores.mean().idxmax()
     others = [name for name in methods if name != best]
     pairs = [(best, name) for name in others]
     if reference is None:

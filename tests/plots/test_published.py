@@ -83,8 +83,8 @@ def test_single_values_stand_where_the_paper_has_them():
     assert r1("main_cub_cars", "cub", "contextual", variant="embedding_dim=1536") == 72.7
     assert r1("main_cub_cars", "cars", "multi_similarity_miner") == 90.5
     assert r1("main_256", "inat", "roadmap") == 45.9
-    assert r1("regularizer", "cars", "triplet", variant="gamma=0.1;s_tilde=0.25") == 87.8
-    assert r1("regularizer", "sop", "triplet", variant="gamma=0") == 82.0
+    assert r1("regularizer", "cars", "triplet", variant="s_tilde=0.25") == 87.8
+    assert r1("regularizer", "sop", "triplet", variant="s_tilde=none") == 82.0
     assert r1("reranking", "sop", "contextual") == 82.7
 
 

@@ -1,0 +1,24 @@
+"""The main table: every method of the study, tuned alike, per data set and selection protocol.
+
+`python -m plots tables --only main` makes it from the study of the same name (`studies/main.toml`).
+"""
+
+import pandas as pd
+
+from plots.comparison import compare
+from plots.frames import Results
+from plots.layout import MAP, MAP_AT_R, TRAIN, Layout, recalls
+from plots.table import Table
+
+KIND = "table"
+STUDY = "main"
+LAYOUT = Layout(
+    STUDY,
+    (*recalls(1, 2, 4, 8, 10, 100, 1000), MAP, MAP_AT_R, TRAIN),
+    extras=("lr", "tuned", "trials", "seeds"),
+    note="Train R@1 is that of the chosen epoch; untrained is the network before training.",
+)
+
+
+def make(frame: pd.DataFrame, results: Results) -> list[Table]:
+    return compare(frame, results, LAYOUT)
