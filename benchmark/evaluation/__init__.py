@@ -4,6 +4,7 @@ The last step of a run: the trainer hands embeddings and labels to `retrieval_me
 Alone, on embeddings made elsewhere: `python -m benchmark evaluate embeddings.npz`.
 """
 
-from benchmark.evaluation.retrieval import recall_at_1, retrieval_metrics
+from benchmark.evaluation.recall import recall_at_1
+from benchmark.evaluation.retrieval import retrieval_metrics
 
 __all__ = ["recall_at_1", "retrieval_metrics"]

@@ -1,17 +1,57 @@
-"""Recall@k, mAP and mAP@R (appendix I.3), exactly, blocked over queries.
+"""Recall@k, mAP and mAP@R (appendix I.3), at every level of the labels, in one pass over the similarities.
 
-Two similarities that differ by at most 1e-12 are a tie, and a tie counts against the query: the negatives of a tied
-group are ranked before its positives.
+Called by the trainer at the end of a run and by `python -m benchmark evaluate`. Exact at any size: blocked over queries,
+with ranks from counts (`ranks.py`) of similarities that are as good as float64 (`similarity.py`).
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from benchmark.evaluation.inputs import checked, recall_ks
+from benchmark.evaluation.hierarchy import Hierarchy
+from benchmark.evaluation.inputs import Inputs, checked, recall_ks
+from benchmark.evaluation.positives import Positives
+from benchmark.evaluation.ranks import block_ranks
+from benchmark.evaluation.similarity import Array, Similarities
 
-TIE = 1e-12  # float64 cosines this close are equal
+
+@dataclass(frozen=True)
+class Scores:
+    """What the ranks of its positives say about each query, at one level."""
+
+    first: Array  # (queries,) rank of the best positive
+    average_precision: Array  # (queries,)
+    average_precision_at_r: Array  # (queries,)
+    positives: Array  # (queries,) their number; queries with none are left out of every mean
+
+    @classmethod
+    def empty(cls, positives: Array) -> "Scores":
+        n = len(positives)
+        return cls(np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(n), positives)
+
+    def set(self, rows: Array, ranks: list[Array]) -> None:
+        rows, ranks = rows[self.positives[rows] > 0], [r for r in ranks if len(r)]
+        if not ranks:
+            return
+        count = self.positives[rows]
+        start = np.cumsum(count) - count
+        rank = np.concatenate(ranks)
+        place = np.arange(1, len(rank) + 1) - np.repeat(start, count)  # among the positives
+        precision = place / rank
+        self.first[rows] = rank[start]
+        self.average_precision[rows] = np.add.reduceat(precision, start) / count
+        precision[rank > np.repeat(count, count)] = 0
+        self.average_precision_at_r[rows] = np.add.reduceat(precision, start) / count
+
+    def means(self, ks: Sequence[int]) -> dict[str, float]:
+        counted = self.positives > 0
+        total = int(counted.sum())
+        share = max(total, 1)  # with no query to count every mean is 0, never NaN
+        result: dict[str, float] = {f"R@{k}": int((self.first[counted] <= k).sum()) / share for k in ks}
+        result["mAP"] = float(self.average_precision[counted].sum()) / share
+        result["mAP@R"] = float(self.average_precision_at_r[counted].sum()) / share
+        return result | {"queries": total, "excluded": len(counted) - total}
 
 
 def retrieval_metrics(
@@ -22,56 +62,39 @@ def retrieval_metrics(
     ks: Sequence[int] = (1, 2, 4, 8),
     *,
     levels: Sequence[str] | None = None,
+    memory_mb: int = 512,
 ) -> dict[str, float]:
-    """R@k, mAP and mAP@R as fractions, with the number of queries that count and of those without a positive."""
+    """R@k, mAP and mAP@R by cosine similarity, as fractions, with the number of queries they are means of.
+
+    Without a gallery each sample is searched among all others. Labels are integers, (n,) or (n, levels) with the finest first;
+    with several levels the keys end in "/0", "/1", … or in the names given as `levels`, and where each level is a coarsening
+    of the one before, "H-AP", "ASI" and "NDCG" are added. A tie (cosines within 1e-12) counts against the query. Queries
+    without a positive in the gallery are left out of the means and counted as "excluded".
+    """
     ks = recall_ks(ks)
     data = checked(query, query_labels, gallery, gallery_labels, levels)
-    q, g = _normalised(data.query), _normalised(data.gallery)
-    result: dict[str, float] = {}
-    for level in range(len(data.levels)):
-        values = []
-        for start in range(0, len(q), 256):
-            block = torch.arange(start, min(start + 256, len(q)), device=q.device)
-            s = q[block] @ g.T  # (b, n)
-            same = data.query_labels[block, level, None] == data.gallery_labels[:, level]
-            if data.leave_one_out:
-                same[torch.arange(len(block)), block] = False
-                s[torch.arange(len(block)), block] = -torch.inf
-            values.append(_block(s, same, ks))
-        table = torch.cat(values)
-        valid = table[:, -1] > 0
-        means = table[valid].mean(0) if bool(valid.any()) else torch.zeros(table.shape[1])
-        for name, value in zip([f"R@{k}" for k in ks] + ["mAP", "mAP@R"], means.tolist()[:-1], strict=True):
-            result[data.key(name, level)] = value
-        result[data.key("queries", level)] = int(valid.sum())
-        result[data.key("excluded", level)] = len(q) - int(valid.sum())
-    return result
+    similarities = Similarities(data.query, data.gallery, data.leave_one_out, memory_mb)
+    positives = [Positives.of(data, level) for level in range(len(data.levels))]
+    scores = [Scores.empty(p.counts) for p in positives]
+    hierarchy = Hierarchy.of(data, positives)
+    for rows, ranks in similarities.map(_by_positives(positives), lambda block: block_ranks(block, positives)):
+        for of_level, found in zip(scores, ranks, strict=True):
+            of_level.set(rows, found)
+        if hierarchy is not None:
+            hierarchy.set(rows, ranks)
+    return _named(data, scores, ks) | ({} if hierarchy is None else hierarchy.means())
 
 
-def recall_at_1(
-    query: object, query_labels: object, gallery: object = None, gallery_labels: object = None
-) -> float:
-    """R@1 alone (finest level)."""
-    found = retrieval_metrics(query, query_labels, gallery, gallery_labels, ks=(1,))
-    return next(iter(found.values()))
+def _by_positives(positives: Sequence[Positives]) -> Array:
+    """Queries that have a positive, those with few first: then a block either counts or sorts, not both."""
+    most = np.max([p.counts for p in positives], axis=0)
+    order = np.argsort(most, kind="stable")
+    return order[most[order] > 0]
 
 
-def _normalised(x: Tensor) -> Tensor:
-    return torch.nn.functional.normalize(x.double(), dim=1)
-
-
-def _block(s: Tensor, same: Tensor, ks: tuple[int, ...]) -> Tensor:
-    rows = []
-    for row, mask in zip(s, same, strict=True):
-        positive = row[mask]
-        negative = row[~mask].sort().values
-        above = len(negative) - torch.searchsorted(negative, positive - TIE)  # negatives at least as similar
-        place = torch.arange(1, len(positive) + 1, device=s.device)
-        rank = above.sort().values + place
-        r = max(len(positive), 1)
-        precision = place / rank
-        first = rank[:1].sum() if len(positive) else torch.tensor(torch.inf)
-        hits = [float(first <= k) for k in ks]
-        ap, ap_r = float(precision.sum()) / r, float(precision[rank <= r].sum()) / r
-        rows.append([*hits, ap, ap_r, float(len(positive) > 0)])
-    return torch.tensor(rows, dtype=torch.float64)
+def _named(data: Inputs, scores: Sequence[Scores], ks: Sequence[int]) -> dict[str, float]:
+    return {
+        data.key(name, level): value
+        for level, of_level in enumerate(scores)
+        for name, value in of_level.means(ks).items()
+    }
