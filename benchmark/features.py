@@ -66,7 +66,7 @@ def features(dataset: Dataset, spec: RunSpec, root: Path, device: str = "cpu", w
 
 def _distractor_key(dataset: Dataset, others: Source) -> str:
     if isinstance(others, FileSource):
-        return fingerprint(list(others.files), sizes(others.root, others.files, "the folder"))
+        return fingerprint(list(others.files), sizes(others.root, others.files))
     return f"{dataset.fingerprint} distractors"
 
 

@@ -33,13 +33,35 @@ def names() -> list[str]:
 
 
 def is_path(name: str) -> bool:
-    """Whether a data set's name means a file or a folder of the user's."""
+    """Whether a data set's name means a file or a folder of the user's; options may follow a "?"."""
+    name = name.partition("?")[0]
     return (
         "/" in name
         or "\\" in name
         or Path(name).suffix.lower() in (".csv", ".parquet")
         or name in (".", "..")
     )
+
+
+OPTIONS = {  # of your own data, as in ./birds.csv?split=class&seed=3
+    "split": "class: half of the classes at random; order: the first half; column: as the table says",
+    "seed": "of the random split",
+    "label": "the table's column of class names",
+}
+
+
+def parse(name: str) -> tuple[str, dict[str, str]]:
+    """The path and the options of your own data: "birds.csv?split=class" is birds.csv, split by class."""
+    path, _, text = name.partition("?")
+    options = {}
+    for part in text.split("&") if text else []:
+        key, _, value = part.partition("=")
+        if key not in OPTIONS or not value:
+            raise unknown(
+                "option", part, [f"{option}=…" for option in OPTIONS], "as in birds.csv?split=class"
+            )
+        options[key] = value
+    return path, options
 
 
 def check_name(name: str) -> None:
@@ -55,15 +77,16 @@ def open_dataset(name: str, root: Path | str) -> "Dataset":
     root = Path(root)
     if name in summaries():
         return import_module(f"benchmark.datasets.{name}").open(root)
-    path = next((p for p in (Path(name), root / name) if p.exists()), None)
+    given, options = parse(name)
+    path = next((p for p in (Path(given), root / given) if p.exists()), None)
     if path is None:
         raise UserError(
             f"data set {name!r}: there is no such file or folder, neither here nor below {str(root)!r}"
         )
     if path.is_dir():
-        return import_module("benchmark.datasets.folder").open_folder(path)
+        return import_module("benchmark.datasets.folder").open_folder(path, **options)
     if path.suffix.lower() in (".csv", ".parquet"):
-        return import_module("benchmark.datasets.table").open_table(path)
+        return import_module("benchmark.datasets.table").open_table(path, **options)
     raise UserError(
         f"data set {name!r} is a {path.suffix or 'plain'} file; expected .csv, .parquet or a folder"
     )

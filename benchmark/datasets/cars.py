@@ -26,7 +26,7 @@ COUNTS = {"training images": 8_054, "test images": 8_131, "training classes": 98
 
 
 def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
-    folder = locate(root, FOLDERS, MARKERS, ARCHIVE)
+    folder = locate("cars", root, FOLDERS, MARKERS, ARCHIVE)
     original = (folder / "cars_annos.mat").exists()
     files, classes, models = _original(folder) if original else _devkit(folder)
     model = [models[c - 1] for c in classes]

@@ -20,7 +20,7 @@ COUNTS = {"training images": 5_864, "test images": 5_924, "training classes": 10
 
 
 def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
-    folder = locate(root, FOLDERS, MARKERS, ARCHIVE)
+    folder = locate("cub", root, FOLDERS, MARKERS, ARCHIVE)
     number = {image: int(c) for image, c in rows(folder / "image_class_labels.txt", 2, ARCHIVE)}
     listed = rows(folder / "images.txt", 2, ARCHIVE)
     files = [file for _, file in listed]

@@ -41,7 +41,7 @@ SUPER_CATEGORIES = {  # a taxon → the super-category of everything in it
 
 
 def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
-    folder = locate(root, FOLDERS, MARKERS, ARCHIVE) / "train_mini"
+    folder = locate("inat", root, FOLDERS, MARKERS, ARCHIVE) / "train_mini"
     species = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir())
     lineages = [lineage(name) for name in species]
     supers = [super_category(found) for found in lineages]

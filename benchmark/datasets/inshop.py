@@ -28,7 +28,7 @@ COUNTS = {
 
 
 def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
-    folder = locate(root, FOLDERS, MARKERS, ARCHIVE)
+    folder = locate("inshop", root, FOLDERS, MARKERS, ARCHIVE)
     index = next(folder / marker for marker in MARKERS if (folder / marker).exists())
     listed = rows(index, 3, ARCHIVE, skip=2)  # the count, then: image_name item_id evaluation_status
     files = [row[0] for row in listed]

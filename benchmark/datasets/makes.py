@@ -31,7 +31,7 @@ def make(model: str) -> str:
 
 
 def body(model: str) -> str:
-    """The last body type that the name says (Phantom Drophead Coupe Convertible); "Other" where none is known."""
+    """The last body type that the name says (Phantom Drophead Coupe Convertible); else "Other"."""
     written = next((kind for part, kind in UNSAID.items() if part in model), None)
     said = [word for word in model.split() if word in BODIES]
     return written or (said[-1] if said else "Other")

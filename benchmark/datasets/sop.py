@@ -23,7 +23,7 @@ COUNTS = {
 
 
 def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
-    folder = locate(root, FOLDERS, MARKERS, ARCHIVE)
+    folder = locate("sop", root, FOLDERS, MARKERS, ARCHIVE)
     train = rows(folder / "Ebay_train.txt", 4, ARCHIVE, skip=1)  # image_id class_id super_class_id path
     test = rows(folder / "Ebay_test.txt", 4, ARCHIVE, skip=1)
     files = [row[3] for row in train + test]

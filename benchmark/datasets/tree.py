@@ -23,13 +23,13 @@ def find(root: Path, folders: Sequence[str], markers: Sequence[str]) -> Path | N
     return None
 
 
-def locate(root: Path, folders: Sequence[str], markers: Sequence[str], archive: str) -> Path:
+def locate(name: str, root: Path, folders: Sequence[str], markers: Sequence[str], archive: str) -> Path:
     folder = find(root, folders, markers)
     if folder is not None:
         return folder
     raise UserError(
-        f"{' or '.join(markers)} found neither in {str(root)!r} nor in its folder {' or '.join(folders)}; "
-        f"unpack {archive} there, or point --data elsewhere"
+        f"data set {name}: {' or '.join(markers)} is neither in {str(root)!r} nor in "
+        f"{' or '.join(folders)} below it; unpack {archive} there, or point --data elsewhere"
     )
 
 
@@ -49,7 +49,7 @@ def rows(path: Path, columns: int, archive: str, skip: int = 0) -> list[list[str
     return [[cell.strip() for cell in row] for row in found]
 
 
-def sizes(root: Path, files: Sequence[str], archive: str) -> np.ndarray:
+def sizes(root: Path, files: Sequence[str], archive: str = "") -> np.ndarray:
     """Size in bytes of each file, (n,) int64; an error that counts what is missing and names the archive."""
     by_folder: dict[str, dict[str, int]] = defaultdict(dict)
     missing: list[str] = []
@@ -64,9 +64,10 @@ def sizes(root: Path, files: Sequence[str], archive: str) -> np.ndarray:
         else:
             found[i] = size
     if missing:
+        remedy = f"unpack {archive} there again" if archive else "paths are relative to the index file"
         raise UserError(
             f"{len(missing):,} of {len(files):,} images are missing below {str(root)!r} "
-            f"(first {missing[0]!r}); unpack {archive} there again"
+            f"(first {missing[0]!r}); {remedy}"
         )
     return found
 
