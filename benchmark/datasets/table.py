@@ -1,8 +1,8 @@
 """Your own data as a table: a CSV or Parquet file with the columns path, label, coarser labels and split.
 
-`path` is relative to the table, `label` the class (fine and class do too), `split` train or test (or query and
-gallery); every other column is a coarser level. As `birds.csv?split=class` the classes are split from a seed,
-whatever the column says.
+`path` is relative to the table, `label` the class (fine and class do too), `split` train or test (or query
+and gallery); every other column is a coarser level. As `birds.csv?split=class` the classes are split from a
+seed, whatever the column says.
 """
 
 import os
@@ -69,10 +69,9 @@ def _read(path: Path) -> pd.DataFrame:
 def _label_column(path: Path, table: pd.DataFrame, label: str) -> str:
     found = next((c for c in ([label] if label else LABELS) if c in table), None)
     if found is None:
-        others = [c for c in table.columns if c not in ("path", "split")]
         raise UserError(
             f"{str(path)!r} has no column {label or 'label'!r}; it has {', '.join(table.columns)}. "
-            f"Rename the column of class names to 'label', or write {path.name}?label={others[0] if others else 'COLUMN'}"
+            f"Rename the column of class names to 'label', or write {path.name}?label=COLUMN"
         )
     return found
 

@@ -1,0 +1,63 @@
+"""CIFAR-100: 60,000 photos of 32 pixels, 100 classes in 20 coarse ones; the first 50 classes train.
+
+torchvision's `cifar-100-python/`, its own training and test images pooled, since they share all classes.
+"""
+
+import pickle
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmark.datasets.arrays import kept_array
+from benchmark.datasets.dataset import ArraySource, Dataset, fingerprint, levelled
+from benchmark.datasets.download import found_or_fetched
+from benchmark.datasets.split import by_class
+from benchmark.datasets.tree import check_counts
+from benchmark.errors import UserError
+
+ARCHIVE = "cifar-100-python.tar.gz (https://www.cs.toronto.edu/~kriz/cifar.html)"
+FOLDERS = ("cifar-100-python",)
+MARKERS = ("meta",)
+COUNTS = {"images": 60_000, "classes": 100, "coarse classes": 20}
+
+
+def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
+    folder = found_or_fetched("cifar100", root, FOLDERS[0], MARKERS, ARCHIVE, "CIFAR100")
+    meta = _load(folder / "meta")
+    parts = [_load(folder / part) for part in ("train", "test")]
+    fine = [(i, meta["fine_label_names"][i]) for part in parts for i in part["fine_labels"]]
+    coarse = [(i, meta["coarse_label_names"][i]) for part in parts for i in part["coarse_labels"]]
+    labels, names = levelled(fine, coarse)
+    found = {"images": len(labels), "classes": len(names[0]), "coarse classes": len(names[1])}
+    check_counts("cifar100", expect, found, ARCHIVE)
+    images = kept_array(folder / "images.npy", lambda: _pixels(parts))
+    train, test = by_class(labels[:, 0], "order")
+    return Dataset(
+        name="cifar100",
+        levels=("class", "coarse"),
+        labels=labels,
+        names=names,
+        train=train,
+        query=test,
+        gallery=None,
+        source=ArraySource(images),
+        fingerprint=fingerprint("cifar100", labels, images[:: max(1, len(images) // 100)]),
+    )
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        return pickle.loads(path.read_bytes(), encoding="latin1")
+    except FileNotFoundError:
+        raise UserError(f"{str(path)!r} is missing; unpack {ARCHIVE} again") from None
+    except Exception as error:  # a damaged pickle fails in many ways
+        raise UserError(f"{str(path)!r} cannot be read ({error}); unpack {ARCHIVE} again") from None
+
+
+def _pixels(parts: list[dict[str, Any]]) -> np.ndarray:
+    flat = np.concatenate(
+        [np.asarray(part["data"], dtype=np.uint8) for part in parts]
+    )  # (n, 3072), colour first
+    return np.ascontiguousarray(flat.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1))

@@ -1,0 +1,64 @@
+"""Omniglot: 20 drawings of each of 1,623 characters from 50 alphabets; the 30 background alphabets train.
+
+torchvision's `omniglot-py/`, whose own split is by alphabet. Ink is white on black here, as in `glyphs`, so
+that what augmentation moves in from outside is paper.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from benchmark.datasets.arrays import kept_array
+from benchmark.datasets.dataset import ArraySource, Dataset, FileSource, fingerprint, levelled
+from benchmark.datasets.download import found_or_fetched
+from benchmark.datasets.tree import check_counts, image_files, sizes
+from benchmark.errors import UserError
+
+ARCHIVE = "images_background.zip and images_evaluation.zip (https://github.com/brendenlake/omniglot)"
+FOLDERS = ("omniglot-py",)
+MARKERS = ("images_background",)
+COUNTS = {"training classes": 964, "test classes": 659, "images": 32_460}
+SIDE = 105
+
+
+def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
+    parts = ({"background": True}, {"background": False})
+    folder = found_or_fetched("omniglot", root, FOLDERS[0], MARKERS, ARCHIVE, "Omniglot", parts)
+    files = image_files(folder)  # images_background/Alphabet_of_the_Magi/character01/0709_01.png
+    places = [file.split("/") for file in files]
+    if not files or any(len(place) != 4 for place in places):
+        raise UserError(
+            f"{str(folder)!r} does not hold PART/ALPHABET/CHARACTER/drawing.png; unpack {ARCHIVE} again"
+        )
+    labels, names = levelled(
+        [(p[0], p[1], f"{p[1]} {p[2]}") for p in places], [p[1].replace("_", " ") for p in places]
+    )
+    side = np.array([place[0] for place in places])
+    train, test = np.flatnonzero(side == "images_background"), np.flatnonzero(side == "images_evaluation")
+    found = {
+        "training classes": len(np.unique(labels[train, 0])),
+        "test classes": len(np.unique(labels[test, 0])),
+        "images": len(files),
+    }
+    check_counts("omniglot", expect, found, ARCHIVE)
+    source = FileSource(folder, files)
+    key = fingerprint("omniglot", files, labels, sizes(folder, files, ARCHIVE))
+    return Dataset(
+        name="omniglot",
+        levels=("character", "alphabet"),
+        labels=labels,
+        names=names,
+        train=train,
+        query=test,
+        gallery=None,
+        source=ArraySource(kept_array(folder / f"{key}.npy", lambda: _drawn(source))),
+        fingerprint=key,
+    )
+
+
+def _drawn(source: FileSource) -> np.ndarray:
+    images = np.empty((len(source), SIDE, SIDE, 1), dtype=np.uint8)
+    for i in range(len(source)):
+        images[i] = 255 - source.read(i)[:, :, :1]
+    return images
