@@ -6,6 +6,8 @@ The global random state of torch, numpy and Python is never used.
 """
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -24,3 +26,13 @@ def torch_generator(*names: object, device: str = "cpu"):
     import torch
 
     return torch.Generator(device=device).manual_seed(seed(*names))
+
+
+@contextmanager
+def isolated_torch(*names: object) -> Iterator[None]:
+    """For code that can only draw from torch's global state: seeded inside by names, left outside as it was."""
+    import torch
+
+    with torch.random.fork_rng():
+        torch.manual_seed(seed(*names))
+        yield

@@ -50,7 +50,9 @@ class RunSpec:
     crop_scale: float = 0.16  # smallest share of the area that a random crop keeps
     # method
     method: str = "contrastive"
-    params: Mapping[str, object] = field(default_factory=dict)  # of the loss; what is not named has its default
+    params: Mapping[str, object] = field(
+        default_factory=dict
+    )  # of the loss; what is not named has its default
     # model
     backbone: str = "convnet"  # convnet, resnet50, efficientnet_lite0, or any timm name
     pretrained: bool = False
@@ -81,8 +83,11 @@ class RunSpec:
     # judgement
     evaluate_every: int = 1  # epochs
     ks: tuple[int, ...] = (1, 2, 4, 8)
+    monitor: bool = False  # also keep L_context and train mAP along the way, whatever the method
     rerank: tuple[int, ...] = ()  # also evaluate with contextual re-ranking at these k
-    protocol: str = "test"  # test: the paper's, best test R@1 over epochs; validation: held-out training classes choose
+    protocol: str = (
+        "test"  # test: the paper's, best test R@1 over epochs; validation: held-out training classes choose
+    )
     validation_share: float = 0.2  # of the training classes, with protocol = validation
     phase: str = "final"  # tuning seeds and final seeds are disjoint
     seed: int = 0
@@ -94,7 +99,16 @@ class RunSpec:
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise unknown(name, getattr(self, name), choices)
-        positive = ("lr", "epochs", "batch_size", "per_class", "image_size", "embedding_dim", "evaluate_every", "views")
+        positive = (
+            "lr",
+            "epochs",
+            "batch_size",
+            "per_class",
+            "image_size",
+            "embedding_dim",
+            "evaluate_every",
+            "views",
+        )
         for name in positive:
             if not getattr(self, name) > 0:
                 raise UserError(f"{name} = {getattr(self, name)!r} must be above 0")
@@ -137,7 +151,12 @@ def _checked(name: str, value: object, annotation: object) -> object:
         if not math.isfinite(value):
             raise UserError(f"{name} = {value!r} must be finite")
         return float(value)
-    if kind == "int" and isinstance(value, int | float) and not isinstance(value, bool) and value == int(value):
+    if (
+        kind == "int"
+        and isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and value == int(value)
+    ):
         return int(value)
     if (kind == "bool" and isinstance(value, bool)) or (kind == "str" and isinstance(value, str)):
         return value

@@ -2,7 +2,7 @@
 
 Class = character, images = typefaces, hierarchy = character, base letter, script. Letters of different scripts that look
 the same (Latin A, Greek Alpha, Cyrillic A) make some labels inconsistent with what can be seen, so that R@1 has a ceiling
-below 100 that `ceiling` computes. Symbols and digits, which are no letters, are the distractors of the image-noise study.
+below 100 (`ceiling.py` computes it). Symbols and digits, which are no letters, are the distractors of the image-noise study.
 """
 
 import collections
@@ -57,23 +57,6 @@ def open(root: Path) -> Dataset:
     )
 
 
-def ceiling(images: np.ndarray, labels: np.ndarray) -> float:
-    """The highest R@1 that any embedding can reach, leave-one-out within these images.
-
-    A query fails for certain when other images equal it pixel by pixel and none of them has its label.
-    images: (n, h, w, c) uint8; labels: (n,).
-    """
-    groups: dict[bytes, list[int]] = collections.defaultdict(list)
-    for i, image in enumerate(images):
-        groups[image.tobytes()].append(i)
-    lost = 0
-    for members in groups.values():
-        if len(members) > 1:
-            counts = collections.Counter(labels[i] for i in members)
-            lost += sum(1 for n in counts.values() if n == 1)
-    return 1 - lost / max(1, len(images))
-
-
 def _faces() -> list[Path]:
     import matplotlib
 
@@ -122,7 +105,7 @@ def _cached(path: Path, pairs: list[tuple[str, Path]]) -> np.ndarray:
         try:
             with os.fdopen(handle, "wb") as file:
                 np.save(file, drawn)
-            os.replace(name, path)
+            Path(name).replace(path)
         finally:
             Path(name).unlink(missing_ok=True)
     return np.load(path, mmap_mode="r")
@@ -132,7 +115,8 @@ def _draw(pairs: list[tuple[str, Path]]) -> np.ndarray:
     from PIL import Image, ImageDraw, ImageFont
 
     fonts = {
-        face: ImageFont.truetype(face, POINT, layout_engine=ImageFont.Layout.BASIC) for face in {f for _, f in pairs}
+        face: ImageFont.truetype(face, POINT, layout_engine=ImageFont.Layout.BASIC)
+        for face in {f for _, f in pairs}
     }
     images = np.zeros((len(pairs), SIDE, SIDE, 1), dtype=np.uint8)
     for row, (character, face) in enumerate(pairs):
