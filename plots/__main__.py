@@ -84,7 +84,10 @@ def make_all(kinds: list[str], scale: str, root: Path, only: list[str]) -> dict[
         if isinstance(made, style.Drawing):
             print(f"{folder / name}: {', '.join(FILES[kind])}")
         else:
-            print(render.terminal(made))
+            ran = [table for table in made if table.ran or table.name == "summary"]
+            print(render.terminal(ran))
+            if len(ran) < len(made):
+                print(f"{name}: the paper's other data sets were not run; its numbers: {folder / name}.md\n")
     if not only:
         _list_missing(missing, known, kinds, root, scale)
     return missing
@@ -97,7 +100,7 @@ def _list_missing(
         lines = [
             f"- {name}: {reason}"
             for name, reason in missing.items()
-            if name not in known or known[name].KIND == kind
+            if name not in known or kind == known[name].KIND
         ]
         path = root / FOLDERS[kind] / scale / "not_made.md"
         if lines:
@@ -130,6 +133,8 @@ def main(arguments: list[str] | None = None) -> int:
     except UserError as problem:
         print(f"python -m plots: {problem}", file=sys.stderr)
         return 2
+    if "table" in kinds:
+        print(render.LEGEND)
     for name, reason in missing.items():
         print(f"not made: {name}: {reason}", file=sys.stderr)
     return 1 if only and missing else 0

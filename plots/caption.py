@@ -20,8 +20,8 @@ PAPER = (
     "value lies in our interval), ↑ above, ↓ below, ? one seed; without brackets: not run in its setting."
 )
 PROTOCOLS = {
-    "test": "learning rate and epoch chosen on the test classes, as the paper does",
-    "validation": "learning rate and epoch chosen on held-out training classes, test classes seen once",
+    "test": "chosen on the test classes, as the paper does",
+    "validation": "chosen on held-out training classes, the test classes seen once",
 }
 SCALES = {
     "quick": "Scale quick: a rehearsal, not evidence.",
@@ -43,6 +43,13 @@ def first_sentence(name: str, scale: str) -> str:
     except UserError:  # results of a study whose file is not here any more
         return f"{name}."
     return f"{found.title.rstrip('.')}." + (f" {found.notes.strip()}" if found.notes else "")
+
+
+def protocol(name: str, runs: pd.DataFrame) -> str:
+    """What was chosen, and on which classes."""
+    tuned = runs[runs["protocol"] == name]["trials"].fillna(0).gt(0).any()
+    what = "learning rate and epoch" if tuned else "epoch (the learning rate was given, not tuned)"
+    return f"Protocol {name}: {what} {PROTOCOLS.get(name, '')}."
 
 
 def usual(runs: pd.DataFrame) -> dict[str, Any]:

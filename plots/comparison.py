@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from plots import caption, cells, published, style
+from plots import caption, cells, frames, published, style
 from plots.frames import Results, final, variant_text, variant_values
 from plots.layout import EXTRAS, Layout, Measure
 from plots.stats import paired, separable
@@ -40,7 +40,7 @@ def compare(
     begun = frame[[key not in done for key in frame[places].itertuples(index=False, name=None)]]
     begun = begun.drop_duplicates([*places, "variant"]).assign(status="tuning")
     runs = pd.concat([final(frame), begun])
-    names = datasets or list(dict.fromkeys([*sorted(runs["dataset"].unique()), *paper["dataset"].unique()]))
+    names = datasets or list(dict.fromkeys([*frames.datasets(runs), *paper["dataset"].unique()]))
     return [
         Part(layout, results, name, runs[runs["dataset"] == name], paper[paper["dataset"] == name]).table()
         for name in names
@@ -143,10 +143,8 @@ class Part:
         copied = paper[paper["provenance"] == "copied"]
         first = [Key(row.method, row.row, True) for row in copied.itertuples()]
         own = pd.concat([runs[["method", "row"]], paper[paper["provenance"] != "copied"][["method", "row"]]])
-        variants = list(self.layout.titles)
-        place = {
-            text: i for i, text in enumerate([*variants, *self.paper["row"].unique(), *runs["row"].unique()])
-        }
+        order = [*self.layout.titles, *self.paper["row"].unique(), *runs["row"].unique()]
+        place = {text: i for i, text in enumerate(dict.fromkeys(order))}
         rest = [
             Key(method, variant)
             for method in style.ordered(own["method"])
@@ -196,9 +194,10 @@ class Part:
     def _title(self, key: Key, paper: pd.DataFrame) -> str:
         if key.copied:
             return str(paper[paper["method"] == key.method]["title"].iloc[0])
+        title = style.title(key.method, *paper[paper["method"] == key.method]["title"].head(1))
         alone = self.runs["method"].nunique() <= 1 and set(self.paper["method"]) <= {key.method}
         words = self._words(key.variant)
-        return words if alone and words else style.title(key.method) + (f" ({words})" if words else "")
+        return words if alone and words else title + (f" ({words})" if words else "")
 
     def _words(self, variant: str) -> str:
         if variant in self.layout.titles:
@@ -219,8 +218,13 @@ class Part:
         for setting, runs in done.groupby("setting"):
             lines.append(f"Setting {setting}: {caption.setting(runs, self.vary)}")
         if len(done):
-            lines += [f"Protocol {p}: {caption.PROTOCOLS[p]}." for p in dict.fromkeys(protocols)]
-            lines += [caption.INTERVAL, caption.ceiling(done), self.layout.note, caption.SCALES[scale]]
+            lines += [caption.protocol(name, self.runs) for name in dict.fromkeys(protocols)]
+            lines += [
+                caption.INTERVAL,
+                caption.ceiling(done),
+                self.layout.note,
+                caption.SCALES.get(scale, f"Scale {scale}."),
+            ]
         if any(column.title == "paper" for column in table.columns):
             lines.append(f"{caption.PAPER} Source: {', '.join(self.paper['source'].unique())}.")
         return tuple(filter(None, lines))

@@ -45,6 +45,10 @@ class Results:
             )
         return joined(ledger, self.runs)
 
+    def nothing(self) -> pd.DataFrame:
+        """The frame of a study that has not been run."""
+        return joined(self.store.ledger("", self.scale).head(0), self.runs.head(0))
+
 
 def load(results: Path, study: str, scale: str) -> pd.DataFrame:
     return Results(results, scale).frame(study)
@@ -111,3 +115,12 @@ def curves(
         told = {name: row[name] for name in keep} | {"run_id": row["run_id"]}
         points += [told | point for point in json.loads(row["curve"] or "[]")]
     return pd.DataFrame(points)
+
+
+PAPER_ORDER = ("glyphs", "cub", "cars", "sop", "inat", "inshop")
+
+
+def datasets(frame: pd.DataFrame) -> list[str]:
+    """The data sets of a frame, in the paper's order, others after them by name."""
+    place = {name: i for i, name in enumerate(PAPER_ORDER)}
+    return sorted(frame["dataset"].unique(), key=lambda name: (place.get(name, len(place)), name))

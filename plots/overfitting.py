@@ -9,7 +9,7 @@ import math
 import pandas as pd
 
 from benchmark.errors import UserError
-from plots import caption, style
+from plots import caption, frames, style
 from plots.frames import Results, curves, final
 
 KIND = "figure"
@@ -25,7 +25,7 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
         raise UserError(f"study {STUDY!r} has no finished run with train and test R@1 over epochs")
     points = points[points["method"] != "untrained"].dropna(subset=[X, Y])
     means = points.groupby(["dataset", "method", "epoch"], as_index=False)[[X, Y]].mean()
-    datasets = sorted(means["dataset"].unique())
+    datasets = frames.datasets(means)
     columns = min(2, len(datasets))
     rows = math.ceil(len(datasets) / columns)
     width = style.COLUMN if columns == 1 else style.PAGE
@@ -53,6 +53,6 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
             f"{d}: {caption.setting(runs[(runs['dataset'] == d) & (runs['status'] == 'ok')])}"
             for d in datasets
         ),
-        caption.SCALES[results.scale],
+        caption.SCALES.get(results.scale, ""),
     ]
     return style.Drawing(figure, " ".join(words))

@@ -95,12 +95,12 @@ def look(method: str) -> Look:
     return Look(colour, SPARE_MARKERS[number // len(SPARE_COLOURS) % len(SPARE_MARKERS)], "--")
 
 
-def title(method: str) -> str:
+def title(method: str, otherwise: str = "") -> str:
     """The method's name in tables and legends, from its file."""
     try:
         return baselines.card(method).title
     except UserError:  # a run of a method whose file is not here any more
-        return method
+        return otherwise or method
 
 
 def ordered(methods: Iterable[str]) -> list[str]:

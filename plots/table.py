@@ -88,6 +88,11 @@ class Table:
     def titles(self) -> list[str]:
         return [self.stub, *(f"{c.group} {c.title}".strip() for c in self.columns)]
 
+    @property
+    def ran(self) -> bool:
+        """Whether any number of ours is in it."""
+        return any(cell.run_ids for row in self.rows() for cell in row.cells.values())
+
     def footnotes(self) -> dict[str, str]:
         """Text of each footnote → its mark (a, b, … z, aa …), in reading order."""
         texts: dict[str, None] = {}

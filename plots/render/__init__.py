@@ -8,6 +8,6 @@ another.
 from plots.render.comma import as_csv
 from plots.render.latex import PREAMBLE, escape_latex, latex
 from plots.render.markdown import markdown
-from plots.render.terminal import terminal
+from plots.render.terminal import LEGEND, terminal
 
-__all__ = ["PREAMBLE", "as_csv", "escape_latex", "latex", "markdown", "terminal"]
+__all__ = ["LEGEND", "PREAMBLE", "as_csv", "escape_latex", "latex", "markdown", "terminal"]

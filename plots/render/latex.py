@@ -1,5 +1,6 @@
 """Tables as LaTeX with booktabs, for a paper: R@1 columns shaded, everything escaped, fitted to the line."""
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
@@ -59,7 +60,7 @@ def _latex(table: Table) -> str:
     lines = ["\\begin{table}", "\\centering"]
     lines += [f"\\caption{{{escape_latex(' '.join(table.caption))}}}"]
     lines += [
-        f"\\label{{tab:{'-'.join(filter(None, (table.name, table.part))).replace('_', '-')}}}",
+        f"\\label{{tab:{re.sub('[^A-Za-z0-9]+', '-', f'{table.name} {table.part}').strip('-')}}}",
         "\\small",
     ]
     # Wide tables shrink to the line, narrow ones keep their size.

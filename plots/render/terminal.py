@@ -1,9 +1,14 @@
-"""Tables as aligned text, for the terminal."""
+"""Tables as aligned text, for the terminal; captions are in the files."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
 
 from plots.table import Column, Row, Table, shown
+
+LEGEND = (
+    "± half-width of the 95 % t-interval over seeds · * best mean · ≈ not separable from it · "
+    "paper: published (ours − paper: = reproduced, ↑ above, ↓ below, ? one seed)"
+)
 
 
 def terminal(tables: Iterable[Table]) -> str:
@@ -46,7 +51,7 @@ def _terminal(table: Table) -> str:
         if section.title and len(table.sections) > 1:
             lines.append(f"· {section.title}")
         lines += [line(next(rows)) for _ in section.rows]
-    lines += [*table.caption, *(f"[{mark}] {note}" for note, mark in notes.items())]
+    lines += [f"[{mark}] {note}" for note, mark in notes.items()]
     return "\n".join(lines) + "\n"
 
 
