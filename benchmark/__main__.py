@@ -1,7 +1,7 @@
 """`python -m benchmark COMMAND`: a command is a module of `benchmark/commands/`, found by being there.
 
-Such a module has `configure(parser)` and `execute(args) -> exit code`; the first line of its docstring is its help. Only the
-module that was asked for is imported, so help answers at once.
+Such a module has `configure(parser)` and `execute(args) -> exit code`; the first line of its docstring is
+its help. Only the module that was asked for is imported, so help answers at once.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def overview() -> str:
             "",
             *lines,
             "",
-            "exit codes: 0 all well, 1 a comparison failed, 2 bad input, 3 some runs failed, 4 no room on the disk, 130 stopped",
+            "exit codes: 0 well, 1 a comparison failed, 2 bad input, 3 runs failed, 4 disk full, 130 stopped",
         ]
     )
 

@@ -1,6 +1,7 @@
 """Claims: two drivers on one results folder never do the same run at the same time.
 
-A claim is a locked file, `results/claims/<run_id>`; the kernel releases it when its driver dies, however that happens.
+A claim is a locked file, `results/claims/<run_id>`; the kernel releases it when its driver dies, however
+that happens.
 """
 
 import fcntl

@@ -1,6 +1,7 @@
-"""The trials of a study as an Optuna storage: `optuna-dashboard results/optuna/main-quick.log` shows how each method was tuned.
+"""The trials of a study as an Optuna storage: `optuna-dashboard results/optuna/main-quick.log` shows them.
 
-Made from the ledger and the stored results whenever they have changed: workers never touch it, and deleting it loses nothing.
+Made from the ledger and the stored results whenever they have changed: workers never touch it, and deleting
+it loses nothing.
 """
 
 import json
@@ -16,7 +17,7 @@ ABOUT = ("study", "scale", "setting", "dataset", "protocol", "method", "variatio
 
 
 def export(path: Path, ledger: list[dict[str, Any]], outcomes: Mapping[str, Outcome]) -> None:
-    """One Optuna study per (data set, protocol, method, variation), each trial with the score that tuning saw."""
+    """One Optuna study per (data set, protocol, method, variation), each trial with the score it was told."""
     import optuna
     from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
     from optuna.storages import JournalStorage

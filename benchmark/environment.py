@@ -1,4 +1,4 @@
-"""Where a run was made: versions, commit, processor, graphics card. Stored with every row, compared by `verify`.
+"""Where a run was made: versions, commit, processor, graphics card. Stored with every row.
 
 Nothing here imports torch; a worker that has it loaded is asked for the name of its device.
 """
@@ -39,7 +39,7 @@ def versions() -> dict[str, str]:
 
 @cache
 def commit() -> tuple[str, bool]:
-    """The commit that the code is from and whether the code has been changed since; ("", False) outside git."""
+    """The commit that the code is from, and whether it has been changed since; ("", False) outside git."""
     git = shutil.which("git")
     if git is None:
         return "", False

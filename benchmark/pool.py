@@ -1,7 +1,8 @@
-"""Pools: where runs are done, behind one small interface: this process, joblib's loky on this machine, or a Dask cluster.
+"""Pools: where runs are done: in this process, by joblib's loky on this machine, or on a Dask cluster.
 
-All give futures, so that the runner can claim a run just before it is started and see each end. `joblib.Parallel` itself
-hides that: on a Dask cluster of one core it runs everything in the driver, and it never returns when a run kills its worker.
+All give futures, so that the runner can claim a run just before it is started and see each end.
+`joblib.Parallel` itself hides that: on a Dask cluster of one core it runs everything in the driver, and it
+never returns when a run kills its worker.
 """
 
 from collections.abc import Callable
@@ -13,10 +14,6 @@ from benchmark.errors import UserError
 from benchmark.worker import THREAD_LIMITS, start_process
 
 BACKENDS = ("loky", "dask", "sequential")
-
-
-class WorkerDied(Exception):
-    """A worker process ended while it had a run."""
 
 
 class Pool(Protocol):
@@ -66,20 +63,23 @@ class Loky:
         cards = environment.gpu_count()
         self.devices: list[str | None] = [f"cuda:{i % cards}" if cards else None for i in range(jobs)]
 
-    def _executor(self):
-        from joblib.externals.loky import get_reusable_executor
-
-        # Idle workers are kept: loading torch takes longer than many a run. A broken executor is replaced here.
-        return get_reusable_executor(self.jobs, timeout=3600, initializer=start_process, env=THREAD_LIMITS)
+        self.executor: Any = None  # started with the first run
 
     def slots(self) -> int:
         return self.jobs
 
     def submit(self, function: Callable, *args: Any) -> Future:
-        return self._executor().submit(function, *args)
+        from joblib.externals.loky import get_reusable_executor
+
+        # Idle workers are kept: loading torch takes longer than many a run. A broken executor is replaced.
+        self.executor = get_reusable_executor(
+            self.jobs, timeout=3600, initializer=start_process, env=THREAD_LIMITS
+        )
+        return self.executor.submit(function, *args)
 
     def close(self, kill: bool) -> None:
-        self._executor().shutdown(wait=True, kill_workers=kill)
+        if self.executor is not None:
+            self.executor.shutdown(wait=True, kill_workers=kill)
 
 
 class Dask:
@@ -90,7 +90,7 @@ class Dask:
             raise UserError("--backend dask needs the extra: pip install -e '.[dask]'") from None
         if scheduler is None:
             raise UserError(
-                "--backend dask needs --scheduler, for instance tcp://127.0.0.1:8786 (`dask scheduler` prints it)"
+                "--backend dask needs --scheduler: the address that `dask scheduler` prints, tcp://…"
             )
         try:
             self.client = Client(scheduler, timeout=20, set_as_default=False)

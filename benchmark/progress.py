@@ -1,6 +1,7 @@
 """One progress display for a whole sweep: done of total, failures, time left, best score so far per method.
 
-A bar on a terminal; elsewhere plain lines, at most one every few seconds, so that a log file stays readable.
+A bar on a terminal; elsewhere plain lines, at most one every few seconds, so that a log file stays
+readable.
 """
 
 import sys

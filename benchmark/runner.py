@@ -1,7 +1,7 @@
-"""The runner: does what a plan still lacks, on any pool of workers, and stores each result as soon as it is there.
+"""The runner: does what a plan still lacks, on any pool of workers, and stores each result at once.
 
-The plan is asked again whenever the runs of a family are finished, so tuning, extension and final runs follow from what is
-stored and a killed sweep goes on where it was. `python -m benchmark run main`
+The plan is asked again whenever the runs of a family are finished, so tuning, extension and final runs
+follow from what is stored and a killed sweep goes on where it was. `python -m benchmark run main`
 """
 
 import heapq
@@ -9,8 +9,10 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from benchmark.claims import Claims
+from benchmark.errors import UserError
 from benchmark.planner import Family, Known
 from benchmark.pool import Pool
 from benchmark.progress import Progress
@@ -154,7 +156,7 @@ class Runner:
                 self.devices.append(device)
             problem = _death(future)
             if problem is None:
-                finished = future.result()  # raises what concerns all runs, such as a full disk
+                finished = _row(future)
             else:
                 deaths = self.deaths[spec.run_id] = self.deaths.get(spec.run_id, 0) + 1
                 if deaths < LIVES or crowd > 1:
@@ -195,6 +197,19 @@ def _death(future: Future) -> BaseException | None:
     problem = future.exception()
     killed = isinstance(problem, BrokenProcessPool) or type(problem).__name__ == "KilledWorker"
     return problem if killed else None
+
+
+def _row(future: Future) -> dict[str, Any]:
+    """The row of a run; raises what concerns all runs: a full disk, a worker that cannot load the project."""
+    try:
+        return future.result()
+    except (OSError, UserError):
+        raise
+    except Exception as problem:
+        raise UserError(
+            f"a worker cannot start runs ({type(problem).__name__}: {problem}); "
+            "is this project, at this version, installed where the workers run?"
+        ) from problem
 
 
 def _status(problem: BaseException) -> str:

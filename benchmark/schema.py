@@ -1,6 +1,7 @@
 """The two Parquet schemas, `run` and `ledger`, and files of them that appear whole or not at all.
 
-`store.py` decides which files there are; this says what is in one. Needs pyarrow only when a file is touched.
+`store.py` decides which files there are; this says what is in one. Needs pyarrow only when a file is
+touched.
 """
 
 import contextlib
@@ -107,8 +108,9 @@ def read_file(path: Path, kind: str, columns: list[str] | None = None) -> "pa.Ta
             version = metadata.get(b"benchmark.version", b"?").decode()
             if version != str(VERSION) or not found.equals(schema(kind)):
                 raise UserError(
-                    f"{path} has schema {version} with {len(found.names)} columns; this version reads schema "
-                    f"{VERSION} with {len(schema(kind).names)}: move the file away, or use the code that wrote it"
+                    f"{path} has schema {version} with {len(found.names)} columns; this version reads "
+                    f"schema {VERSION} with {len(schema(kind).names)}. Move the file away, or use the code "
+                    "that wrote it"
                 )
             return file.read(columns=columns, use_threads=False)
     except (FileNotFoundError, PermissionError):
@@ -138,6 +140,6 @@ def replacing(path: Path) -> Iterator[Path]:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        os.replace(temporary, path)
+        temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)

@@ -14,6 +14,7 @@ from benchmark.planner import Family, Known
 from benchmark.pool import Pool, open_pool
 from benchmark.progress import Progress
 from benchmark.runner import Runner, Shard
+from benchmark.spec import RunSpec
 from benchmark.store import Outcome, Store
 from benchmark.study import Study
 from benchmark.worker import EXECUTOR, Job, resolved
@@ -50,12 +51,10 @@ class Session:
         again = failed if self.options.retry_failed else []
         todo, waiting = self._missing({i: o for i, o in outcomes.items() if i not in set(again)})
         if todo or waiting:
+            self._check_data({spec.dataset for spec in todo.values()})
             self.pool = open_pool(self.options.backend, self.options.jobs, self.options.scheduler)
-            self._announce(
-                len(todo),
-                waiting,
-                Estimate(outcomes.values()).total(todo.values(), waiting, self.pool.slots()),
-            )
+            seconds = Estimate(outcomes.values()).total(todo.values(), waiting, self.pool.slots())
+            self._announce(len(todo), waiting, self.pool.slots(), seconds)
             commit, dirty = environment.commit()
             job = Job(
                 data=self.options.data.absolute(),
@@ -68,8 +67,8 @@ class Session:
                 self.store, self.pool, job, Progress(), outcomes, again, self.shard, advanced=self._advanced
             )
             self.runner.run([family for found in self.families.values() for family in found])
-            self.pool.close(kill=False)
             outcomes = self.runner.outcomes
+            self.stop(kill=False)
         else:
             for found in self.families.values():
                 for family in found:
@@ -77,13 +76,14 @@ class Session:
         self._export(outcomes)
         return self._report(outcomes)
 
-    def stop(self) -> None:
-        """After an interruption: end the workers at once; what they were doing is done again."""
-        if self.pool is not None:
-            self.pool.close(kill=True)
+    def stop(self, kill: bool = True) -> None:
+        """Ends the workers; after an interruption at once, and what they were doing is done again later."""
+        pool, self.pool = self.pool, None
+        if pool is not None:
+            pool.close(kill)
 
-    def _missing(self, outcomes: dict[str, Outcome]):
-        specs = {}
+    def _missing(self, outcomes: dict[str, Outcome]) -> tuple[dict[str, RunSpec], int]:
+        specs: dict[str, RunSpec] = {}
         waiting = 0
         for found in self.families.values():
             for family in found:
@@ -94,11 +94,18 @@ class Session:
                 }
         return specs, waiting
 
-    def _announce(self, todo: int, waiting: int, seconds: float | None) -> None:
-        assert self.pool is not None
+    def _check_data(self, names: set[str]) -> None:
+        """Missing data are one error now, not one for every run. What is drawn once is drawn here."""
+        if self.options.backend == "dask" or self.options.executor != EXECUTOR:
+            return  # the data may be where the workers are
+        from benchmark.datasets import open_dataset
+
+        for name in sorted(names):
+            open_dataset(name, self.options.data)
+
+    def _announce(self, todo: int, waiting: int, slots: int, seconds: float | None) -> None:
         names = ", ".join(f"{study.name} ({study.scale})" for study in self.studies)
         then = f", then {waiting} more once tuning has chosen" if waiting else ""
-        slots = self.pool.slots()
         say(f"{names}: {todo} runs now{then}, {slots} at a time; time: {in_words(seconds)}")
 
     def _advanced(self, family: Family, known: Known) -> None:
@@ -108,7 +115,7 @@ class Session:
         found = self.families[name]
         if all(id(one) in self.known for one in found):
             rows = [task.ledger_row() for one in found for task in self.known[id(one)].tasks]
-            if self.store.write_ledger(name, self.studies[0].scale, rows):
+            if self.store.write_ledger(name, family.groups[0].study.scale, rows):
                 self.changed.add(name)
 
     def _export(self, outcomes: dict[str, Outcome]) -> None:
@@ -127,17 +134,13 @@ class Session:
         did = len(self.runner.done) if self.runner else 0
         say(f"{did} runs done now, {len(stored)} in all, {diverged} diverged, {len(failed)} failed")
         if self.runner and (elsewhere := self.runner.elsewhere()):
-            say(
-                f"{elsewhere} runs belong to other shards and hold up what follows; type this again when they are done"
-            )
+            say(f"{elsewhere} runs belong to other shards; type this again when they are done")
         for known in self.known.values():
             for method in known.blocked:
                 say(f"{method}: every tuning trial failed, so it has no final runs")
         if failed:
             names = " ".join(study.name for study in self.studies)
-            say(
-                f"what failed and why: python -m benchmark status {names}; once more: the same command with --retry-failed"
-            )
+            say(f"why: python -m benchmark status {names}; once more: the same command with --retry-failed")
         return 3 if failed else 0
 
 

@@ -1,11 +1,11 @@
 """The store: a results folder with one Parquet file per finished run and one ledger per study.
 
-The runner writes here, tables and figures read here (`Store(results).frame()`), and nothing here needs torch. Layout:
-`runs/<run_id>.parquet`, `studies/<scale>/<study>.parquet`, and `reference/` for runs that come with the project.
+The runner writes here, tables and figures read here (`Store(results).frame()`), and nothing here needs
+torch. Layout: `runs/<run_id>.parquet`, `studies/<scale>/<study>.parquet`, and `reference/` for runs that
+come with the project.
 """
 
 import contextlib
-import os
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -52,6 +52,15 @@ class Store:
         self.runs = results / "runs"
         self.reference = results / "reference" if reference else None
 
+    @classmethod
+    def of_folder(cls, folder: Path) -> "Store":
+        """Any folder with files of runs: a results folder, or one such as `results/reference`."""
+        if (folder / "runs").is_dir():
+            return cls(folder)
+        store = cls(folder)
+        store.reference = folder
+        return store
+
     def path(self, run_id: str) -> Path:
         return self.runs / f"{run_id}.parquet"
 
@@ -85,7 +94,7 @@ class Store:
         return found
 
     def frame(self, columns: list[str] | None = None) -> "pd.DataFrame":
-        """All runs, each once, in the order of their run_id; every metric is a column ("test/R@1", fractions)."""
+        """All runs, each once, by run_id; every metric is a column ("test/R@1", fractions)."""
         import pandas as pd
 
         table = self._table(columns)
@@ -96,24 +105,30 @@ class Store:
                 [dict(row or ()) for row in table["metrics"].to_pylist()], index=frame.index
             )
             frame = pd.concat([frame, metrics], axis=1)
-        last = frame.drop_duplicates("run_id", keep="last") if "run_id" in frame else frame
-        return last.sort_values("run_id", ignore_index=True) if "run_id" in frame else last
+        if {"run_id", "status"} <= set(
+            frame.columns
+        ):  # finished rather than failed, made here rather than committed
+            frame = frame.iloc[frame["status"].isin(FINISHED).argsort(kind="stable")]
+            frame = frame.drop_duplicates("run_id", keep="last").sort_values("run_id", ignore_index=True)
+        return frame
 
-    def rows(self, run_ids: Iterable[str] | None = None) -> list[dict[str, Any]]:
-        """Runs as dictionaries (metrics as a dict), for a few of them."""
-        wanted = None if run_ids is None else set(run_ids)
-        rows = {row["run_id"]: row for row in self._table(None).to_pylist()}
-        return [
-            row | {"metrics": dict(row["metrics"] or ())}
-            for i, row in rows.items()
-            if wanted is None or i in wanted
-        ]
+    def rows(self, run_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """A few runs as dictionaries, metrics as a dictionary too."""
+        wanted = set(run_ids)
+        committed = [path for path in self._files() if path.parent != self.runs]
+        found = {}
+        for path in [*committed, *map(self.path, sorted(wanted))]:
+            table = self._read(path, None, repair=False)
+            for row in table.to_pylist() if table is not None else []:
+                if row["run_id"] in wanted and (row["status"] in FINISHED or row["run_id"] not in found):
+                    found[row["run_id"]] = row | {"metrics": dict(row["metrics"] or ())}
+        return found
 
     def ledger_path(self, study: str, scale: str) -> Path:
         return self.results / "studies" / scale / f"{study}.parquet"
 
     def write_ledger(self, study: str, scale: str, rows: list[dict[str, Any]]) -> bool:
-        """Brings the ledger of a study up to date; False if it was. Data sets and methods not in `rows` keep theirs."""
+        """Brings a ledger up to date; False if it was. Data sets and methods not in `rows` keep theirs."""
         spoken = {(row["dataset"], row["method"]) for row in rows}
         before = self.ledger_rows(study, scale)
         after = [row for row in before if (row["dataset"], row["method"]) not in spoken] + rows
@@ -171,7 +186,7 @@ class Store:
         except Foreign as problem:
             if repair and path.parent == self.runs:
                 with contextlib.suppress(FileNotFoundError):
-                    os.replace(path, path.with_name(path.name + ".damaged"))
+                    path.replace(path.with_name(path.name + ".damaged"))
                 remedy = f"set aside as {path.name}.damaged, its run is done again"
             else:
                 remedy = "left out; python -m benchmark run does its run again"

@@ -1,8 +1,9 @@
-"""Tuning: which points a method tries within its budget, which one is best, and whether the range was too narrow.
+"""Tuning: which points a method tries within its budget, which is best, whether the range was too narrow.
 
-Every method gets the same number of trials on the same learning-rate range; what it tunes beyond comes out of the same
-budget. Points depend on the study and on the scores told so far in trial order, never on the number of workers. The planner
-asks here what to run; Optuna proposes for `random` and `tpe`, and `trials.py` hands every trial to optuna-dashboard.
+Every method gets the same number of trials on the same learning-rate range; what it tunes beyond comes out
+of the same budget. Points depend on the study and on the scores told so far in trial order, never on the
+number of workers. The planner asks here what to run; Optuna proposes for `random` and `tpe`, and
+`dashboard.py` hands every trial to optuna-dashboard.
 """
 
 import math
@@ -66,7 +67,7 @@ class Search:
         return self.tuning.trials // combinations * combinations
 
     def trials(self, judge: Judge) -> list[Trial]:
-        """The trials that are known: all of a grid; of a sampler, those up to the first batch with an open one."""
+        """The trials that are known: all of a grid; of a sampler, up to the first batch with an open one."""
         if self.tuning.sampler == "grid":
             return [judge(number, point) for number, point in enumerate(self._grid())]
         return self._sampled(judge)

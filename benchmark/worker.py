@@ -1,9 +1,10 @@
 """The worker's side of a run: one spec in, one whole row out, whatever happens in between.
 
-`runner.py` sends `work` to a process of this machine or of a cluster. A run that raises becomes a row with its traceback; only a
-full disk is passed on, because no other run could be stored either.
+`runner.py` sends `work` to a process of this machine or of a cluster. A run that raises becomes a row with
+its traceback; only a full disk is passed on, because no other run could be stored either.
 """
 
+import contextlib
 import errno
 import importlib
 import json
@@ -24,10 +25,7 @@ from benchmark.errors import UserError
 from benchmark.spec import FIELDS, RunSpec
 
 EXECUTOR = "benchmark.run:run"
-THREAD_LIMITS = {
-    name: "1"
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-}
+THREAD_LIMITS = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Job:
     """How to run, as opposed to what: nothing here changes a number."""
 
     data: Path
-    checkpoints: Path
+    checkpoints: Path | None
     executor: str = EXECUTOR  # module:function with the signature of benchmark.run.run
     device: str | None = None
     commit: str = ""
@@ -48,7 +46,7 @@ def work(spec: RunSpec, job: Job) -> dict[str, Any]:
     reset_peak_memory()
     started = time.perf_counter()
     try:
-        checkpoint = job.checkpoints / f"{spec.run_id}.pt"
+        checkpoint = job.checkpoints / f"{spec.run_id}.pt" if job.checkpoints else None
         result = run(spec, data=job.data, threads=1, device=job.device, checkpoint=checkpoint)
     except Exception as problem:
         if isinstance(problem, OSError) and problem.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -113,10 +111,8 @@ def status_of(problem: BaseException) -> str:
 
 def reset_peak_memory() -> None:
     """Sets the peak of this process back, so that a run is not charged with an earlier one (Linux only)."""
-    try:
+    with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        pass
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
         torch.cuda.reset_peak_memory_stats()

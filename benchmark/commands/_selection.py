@@ -12,8 +12,10 @@ from benchmark.store import Store
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("studies", nargs="+", metavar="STUDY", help='names, paths of .toml files, or "all"')
     parser.add_argument("--scale", default="quick", help=f"{', '.join(study.SCALES)} (default: quick)")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides",
-                        help="override a study key or a field of its runs: seeds=2, tuning.trials=3, epochs=4")  # fmt: skip
+    override = "override a study key or a field of its runs: seeds=2, tuning.trials=3, epochs=4"
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides", help=override
+    )
     parser.add_argument("--datasets", default="", metavar="A,B", help="only these data sets of the study")
     parser.add_argument("--methods", default="", metavar="A,B", help="only these methods of the study")
     results(parser)

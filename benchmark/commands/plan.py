@@ -58,11 +58,12 @@ def summary(study: Study, outcomes: dict[str, Outcome], estimate: Estimate, jobs
     if study.tuning:
         low, high = study.tuning.lr
         lines.append(
-            f"  tuning: {study.tuning.trials} trials a method ({study.tuning.sampler}), lr {low:g} … {high:g}, "
-            f"{study.tuning.seeds} seed a trial" + _beyond(found)
+            f"  tuning: {study.tuning.trials} trials a method ({study.tuning.sampler}), lr {low:g} … {high:g}"
+            f", {study.tuning.seeds} seed a trial" + _beyond(found)
         )
     lines.append(
-        f"  {len(specs) + waiting} runs: {len(stored) - failed} done, {failed} failed, {len(missing) + waiting} to do"
+        f"  {len(specs) + waiting} runs: {len(stored) - failed} done, {failed} failed, "
+        f"{len(missing) + waiting} to do"
         + (f" ({waiting} of them once tuning has chosen)" if waiting else "")
     )
     lines.append(f"  time with {jobs} worker{'s' * (jobs > 1)}: {in_words(seconds)}")

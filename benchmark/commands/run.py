@@ -3,10 +3,11 @@
     python -m benchmark run main                              on all cores (or graphics cards) of this machine
     python -m benchmark run main --scale paper --data DIR     the paper's data sets
     python -m benchmark run all --backend dask --scheduler tcp://HOST:8786
-    python -m benchmark run main --shard 3/40                 the third of 40 jobs of an array that share a results folder
+    python -m benchmark run main --shard 3/40                 the third of 40 jobs that share a results folder
 
-Type the same command again to go on after a stop. Runs that diverged count as done: they would diverge again. Runs
-that failed (error, out_of_memory) are kept with their traceback and left alone until --retry-failed.
+Type the same command again to go on after a stop. Runs that diverged count as done: they would diverge
+again. Runs that failed (error, out_of_memory) are kept with their traceback and left alone until
+--retry-failed.
 """
 
 import argparse
@@ -59,19 +60,19 @@ def execute(args: argparse.Namespace) -> int:
     try:
         return session.run()
     except KeyboardInterrupt:
-        session.stop()
         print(f"\nstopped; finished runs are stored. To go on:\n  {_command()}", file=sys.stderr)
         return 130
     except OSError as problem:
         if problem.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        session.stop()
         print(
-            f"error: no room left for results in {args.results} ({problem.strerror}); what is stored is whole. "
-            f"Make room, then go on:\n  {_command()}",
+            f"error: no room left for results in {args.results} ({problem.strerror}); stored runs are whole."
+            f" Make room, then go on:\n  {_command()}",
             file=sys.stderr,
         )
         return 4
+    finally:
+        session.stop()
 
 
 def _command() -> str:

@@ -1,0 +1,54 @@
+"""Shows, per study and method, what is done, what failed and why, and what is missing; runs nothing.
+
+python -m benchmark status main
+python -m benchmark status all --scale laptop
+"""
+
+import argparse
+from collections import Counter
+
+from benchmark import planner
+from benchmark.commands import _selection
+from benchmark.store import Outcome, Store
+from benchmark.study import Study
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    _selection.configure(parser)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """3 if a run failed, as for `run`."""
+    store = _selection.store(args)
+    outcomes = store.outcomes()
+    failed = [_print(study, store, outcomes) for study in _selection.load(args)]
+    return 3 if any(failed) else 0
+
+
+def _print(study: Study, store: Store, outcomes: dict[str, Outcome]) -> bool:
+    known = [family.known(outcomes) for family in planner.families(study)]
+    states: dict[str, dict[str, str]] = {method: {} for method in study.methods}
+    for one in known:
+        for task in one.tasks:
+            outcome = outcomes.get(task.spec.run_id)
+            states[task.spec.method][task.spec.run_id] = outcome.status if outcome else "missing"
+    width = max(map(len, states))
+    waiting = sum(one.waiting for one in known)
+    print(
+        f"{study.name} at scale {study.scale}"
+        + (f"; {waiting} more runs follow from tuning" if waiting else "")
+    )
+    print(f"  {'method':{width}}  {'done':>5}  {'diverged':>8}  {'failed':>6}  {'missing':>7}")
+    failed: list[str] = []
+    for method, runs in states.items():
+        count = Counter(runs.values())
+        broken = [run_id for run_id, status in runs.items() if status not in ("ok", "diverged", "missing")]
+        failed += broken
+        counts = f"{count['ok']:>5}  {count['diverged']:>8}  {len(broken):>6}  {count['missing']:>7}"
+        print(f"  {method:{width}}  {counts}")
+    for run_id, row in store.rows(failed).items():
+        reason = (row["error"] or row["status"]).strip().splitlines()[-1]
+        print(f"  {row['method']} {run_id}: {row['status']}: {reason}")
+    if failed:
+        print(f"  tracebacks: the column `error` of {store.runs}; once more: run {study.name} --retry-failed")
+    return bool(failed)

@@ -1,0 +1,42 @@
+"""Runs a random sample of stored runs again and compares each with its row, cell by cell; stores nothing.
+
+    python -m benchmark verify                            five of results/ and results/reference/
+    python -m benchmark verify results/reference --sample 20 --seed 1
+
+Exact on the platform that made a row, within a stated tolerance on another one.
+"""
+
+import argparse
+from pathlib import Path
+
+from benchmark.commands import _selection, reproduce
+from benchmark.errors import UserError
+from benchmark.store import Store
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folder", nargs="?", type=Path, metavar="FOLDER", help="of Parquet files (default: all results)"
+    )
+    parser.add_argument("--sample", type=int, default=5, metavar="N", help="how many runs (default: 5)")
+    parser.add_argument("--seed", type=int, default=0, help="which ones (default: 0)")
+    reproduce.configure_again(parser)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """0 if every sampled run gives its numbers again, 1 if not."""
+    from benchmark.seeds import numpy_generator
+
+    store = _selection.store(args) if args.folder is None else Store.of_folder(args.folder)
+    finished = sorted(run_id for run_id, outcome in store.outcomes().items() if outcome.finished)
+    if not finished:
+        raise UserError(f"no finished runs in {args.folder or args.results} (python -m benchmark run main)")
+    count = min(args.sample, len(finished))
+    chosen = numpy_generator("verify", args.seed).choice(len(finished), count, replace=False)
+    wrong = 0
+    for index in sorted(chosen):
+        comparison = reproduce.again(store, finished[index], args.data, args.executor)
+        reproduce.show(comparison)
+        wrong += bool(comparison.differences)
+    print(f"{count - wrong} of {count} runs reproduced, sampled from {len(finished)}")
+    return 1 if wrong else 0
