@@ -78,6 +78,9 @@ GLYPHS: Fields = {  # chosen by measurement, see the README
     "epochs": 4, "batches_per_epoch": 40, "lr_steps": (3,), "lr_factor": 0.3,
     "train_classes": 100, "test_classes": 200,
 }
+GLYPHS_QUICK: Fields = GLYPHS | {  # a rehearsal of everything in minutes: fewer classes and steps
+    "epochs": 3, "batches_per_epoch": 20, "lr_steps": (2,), "train_classes": 60, "test_classes": 100,
+}
 FROZEN: Fields = {  # ImageNet features computed once; only the head is trained
     "backbone": "efficientnet_lite0", "pretrained": True, "lane": "frozen", "pooling": "average",
     "embedding_dim": 128, "batch_norm": "frozen", "image_size": 224, "resize": 256, "augmentation": "crop",
@@ -94,6 +97,7 @@ SETTINGS: dict[str, tuple[Fields, dict[str, Fields]]] = {
     "224": (MAIN, MAIN_BY_DATASET),
     "256": (APPENDIX, APPENDIX_BY_DATASET),
     "glyphs": (GLYPHS, {}),
+    "glyphs-quick": (GLYPHS_QUICK, {}),
     "frozen": (FROZEN, {}),
     "light": (LIGHT, {}),
 }
