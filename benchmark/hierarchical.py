@@ -40,7 +40,7 @@ def arrange(
             f"holds whole classes, so batch_size must be a multiple of {2 * per_class}"
         )
     halves: dict[int, list[np.ndarray]] = {}
-    for s in np.unique(supers).tolist():
+    for s in np.flatnonzero(np.bincount(supers)).tolist():
         groups = _groups(np.flatnonzero(supers == s), labels, per_class, generator)
         rows = len(groups) // (half // per_class)
         if rows:
@@ -52,7 +52,7 @@ def arrange(
         )
     pairs, unmixed = _paired(halves, generator)
     batches = np.stack(pairs)[generator.permutation(len(pairs))]
-    used = len(np.unique(batches))
+    used = int(np.count_nonzero(np.bincount(batches.ravel(), minlength=len(labels))))
     return Epoch(batches, left_over=len(labels) - used, repeated=batches.size - used, unmixed=unmixed)
 
 
@@ -66,7 +66,8 @@ def _groups(
     """
     members = generator.permutation(members)
     members = members[np.argsort(labels[members], kind="stable")]  # by class, random within
-    _, start, size = np.unique(labels[members], return_index=True, return_counts=True)
+    start = np.flatnonzero(np.diff(labels[members], prepend=-1))
+    size = np.diff(start, append=len(members))
     places = -(-size // per_class) * per_class  # rounded up
     first = np.cumsum(places) - places
     within = np.arange(places.sum()) - np.repeat(first, places)

@@ -1,7 +1,7 @@
 """FGVC-Aircraft: 10,000 photos of 100 aircraft variants; the first 50 train, the last 50 test.
 
-torchvision's `fgvc-aircraft-2013b/`, its own parts pooled; variant, family and manufacturer are the levels. The
-line of 20 pixels below each photo, which names its owner, is cut off as the authors ask.
+torchvision's `fgvc-aircraft-2013b/`, its own parts pooled; levels are variant, family and manufacturer. The line
+of 20 pixels below each photo, which names its owner, is cut off as the authors ask.
 """
 
 from collections.abc import Mapping

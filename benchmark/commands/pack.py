@@ -1,0 +1,74 @@
+"""Packs a data set: decodes and resizes its images once into memory-mapped files that training then reads.
+
+python -m benchmark pack cub --data DIR
+python -m benchmark pack cub --data DIR --check
+"""
+
+import argparse
+from pathlib import Path
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "dataset", metavar="DATASET", help="a name, or the path of a CSV, Parquet file or folder"
+    )
+    parser.add_argument("--data", type=Path, default=Path("data"), metavar="DIR", help="default: data")
+    parser.add_argument("--setting", default="", help="whose sizes are packed (default: 224, else 256)")
+    parser.add_argument(
+        "--side", type=int, metavar="N", help="shorter side instead, for train_resize = N and resize = N"
+    )
+    parser.add_argument("--workers", type=int, default=2, help="threads that decode (default: 2)")
+    parser.add_argument("--check", action="store_true", help="only compare packs with their checksums")
+
+
+def execute(args: argparse.Namespace) -> int:
+    import numpy as np
+    from tqdm import tqdm
+
+    from benchmark import packing
+    from benchmark.datasets import open_dataset
+    from benchmark.datasets.dataset import ArraySource
+    from benchmark.errors import UserError
+    from benchmark.transforms import FirstStep
+
+    dataset = open_dataset(args.dataset, args.data)
+    if isinstance(dataset.source, ArraySource):
+        print(f"{dataset.name} is one array already; there is nothing to pack")
+        return 0
+    if args.side is not None and args.side < 1:
+        raise UserError(f"--side {args.side} must be above 0")
+    steps = packing.needed(_spec(args), dataset)
+    if args.side:
+        steps = [(FirstStep(args.side), np.arange(len(dataset)))]
+    for step, indices in steps:
+        folder = packing.pack_folder(dataset, step, args.data)
+        if args.check:
+            found = packing.packed(dataset, step, args.data)
+            if found is None:
+                raise UserError(
+                    f"{dataset.name} has no finished pack {step.name}; leave out --check to make it"
+                )
+            damaged = found.damaged()
+            if damaged:
+                raise UserError(
+                    f"{len(damaged)} images of {str(folder)!r} do not have their checksum; delete it and pack again"
+                )
+            print(f"{folder}: {len(indices):,} images, all as written")
+            continue
+        with tqdm(
+            total=len(indices), desc=f"{dataset.name} {step.name}", unit=" images", disable=None
+        ) as bar:
+            for done in packing.pack(dataset, step, indices, args.data, max(1, args.workers)):
+                bar.update(done - bar.n)
+        size = (folder / "images.bin").stat().st_size
+        print(f"{folder}: {len(indices):,} images, {size / 1e9:.2f} GB")
+    return 0
+
+
+def _spec(args: argparse.Namespace):
+    from benchmark import settings
+    from benchmark.spec import RunSpec
+
+    published = args.dataset in settings.MAIN_BY_DATASET or args.dataset not in settings.PAPER_DATASETS
+    name = args.setting or ("224" if published else "256")
+    return RunSpec(dataset=args.dataset).replace(**settings.setting(name, args.dataset))
