@@ -12,7 +12,7 @@ import numpy as np
 from benchmark.evaluation.hierarchy import Hierarchy
 from benchmark.evaluation.inputs import Inputs, checked, recall_ks
 from benchmark.evaluation.positives import Positives
-from benchmark.evaluation.ranks import block_ranks
+from benchmark.evaluation.ranks import Ranks, block_ranks
 from benchmark.evaluation.similarity import Array, Similarities
 
 
@@ -30,13 +30,12 @@ class Scores:
         n = len(positives)
         return cls(np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(n), positives)
 
-    def set(self, rows: Array, ranks: list[Array]) -> None:
-        rows, ranks = rows[self.positives[rows] > 0], [r for r in ranks if len(r)]
-        if not ranks:
+    def set(self, rows: Array, ranks: Ranks) -> None:
+        rows, count = rows[ranks.counts > 0], ranks.counts[ranks.counts > 0]
+        if not len(rows):
             return
-        count = self.positives[rows]
+        rank = ranks.flat()
         start = np.cumsum(count) - count
-        rank = np.concatenate(ranks)
         place = np.arange(1, len(rank) + 1) - np.repeat(start, count)  # among the positives
         precision = place / rank
         self.first[rows] = rank[start]

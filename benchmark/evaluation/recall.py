@@ -1,0 +1,39 @@
+"""R@1 alone, for every epoch of a training run: one product and one maximum.
+
+The same number as `retrieval_metrics(...)["R@1"]`, with the same rule for ties, several times faster.
+"""
+
+import numpy as np
+
+from benchmark.evaluation.inputs import checked
+from benchmark.evaluation.positives import Positives
+from benchmark.evaluation.similarity import TIE, Block, Similarities
+
+
+def recall_at_1(
+    query: object, query_labels: object, gallery: object = None, gallery_labels: object = None
+) -> float:
+    """Share of the queries with a positive whose nearest neighbour has their label (the finest, of several)."""
+    data = checked(query, query_labels, gallery, gallery_labels)
+    positives = Positives.of(data, 0)
+    order = np.flatnonzero(positives.counts > 0)
+    similarities = Similarities(data.query, data.gallery, data.leave_one_out)
+    hits = sum(found for _, found in similarities.map(order, lambda block: _hits(block, positives)))
+    return hits / max(len(order), 1)
+
+
+def _hits(block: Block, positives: Positives) -> int:
+    members, valid = positives.members(block.rows)
+    own = np.where(valid, np.take_along_axis(block.values, members, axis=1), -np.inf)  # (rows, positives)
+    rows = np.arange(len(own))[:, None]
+    block.values[rows, np.where(valid, members, members[:, :1])] = -np.inf  # the first is a positive, or the query
+    best, rival = own.max(axis=1), block.values.max(axis=1)
+    margin = block.margin(best)
+    doubtful = (np.abs(best - rival) <= margin).nonzero()[0]
+    hits = best > rival
+    near = [(block.values[row] >= best[row] - margin[row]).nonzero()[0] for row in doubtful]
+    block.doubt(sum(map(len, near)))
+    for row, columns in zip(doubtful, near, strict=True):
+        close = members[row, own[row] >= best[row] - margin[row]]
+        hits[row] = block.cosines(row, close).max() > block.cosines(row, columns).max() + TIE
+    return int(hits.sum())
