@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.datasets.dataset import Dataset, FileSource, fingerprint, levelled
-from benchmark.datasets.tree import SUFFIXES, check_counts, locate
+from benchmark.datasets.tree import SUFFIXES, check_counts, locate, sizes
 from benchmark.errors import UserError
 from benchmark.seeds import numpy_generator
 
@@ -48,13 +48,11 @@ def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
     in_train = _half(species, supers)
 
     files: list[str] = []
-    size: list[int] = []
     of: list[int] = []  # species of each image
     for i, name in enumerate(species):
         with os.scandir(folder / name) as entries:
-            images = sorted((e.name, e.stat().st_size) for e in entries if e.name.lower().endswith(SUFFIXES))
-        files += [f"{name}/{image}" for image, _ in images]
-        size += [bytes_ for _, bytes_ in images]
+            images = sorted(entry.name for entry in entries if entry.name.lower().endswith(SUFFIXES))
+        files += [f"{name}/{image}" for image in images]
         of += [i] * len(images)
 
     # A genus or family is known by everything above it too, since botany and zoology share names.
@@ -82,7 +80,7 @@ def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
         query=test,
         gallery=None,
         source=FileSource(folder, files),
-        fingerprint=fingerprint("inat", files, labels, in_train, np.array(size)),
+        fingerprint=fingerprint("inat", files, labels, in_train, sizes(folder, files, ARCHIVE)),
     )
 
 
