@@ -44,7 +44,10 @@ def modules() -> tuple[dict[str, ModuleType], dict[str, str]]:
 def produce(module: ModuleType, results: Results) -> list[Table] | style.Drawing:
     """What a module makes of its study, or of the whole results folder where it has no STUDY of its own."""
     frame = results.frame(module.STUDY) if module.STUDY else pd.DataFrame()
-    return module.make(frame, results)
+    made = module.make(frame, results)
+    if isinstance(made, list):
+        results.tables[module.__name__.rpartition(".")[2]] = made
+    return made
 
 
 def write(name: str, made: list[Table] | style.Drawing, folder: Path) -> None:

@@ -16,6 +16,10 @@ from plots.stats import paired, separable
 from plots.table import Cell, Column, Row, Section, Table
 
 PAPER_SETTINGS = ("224", "256")  # verdicts are given in these, at scale paper, with selection on the test set
+NEEDED = {
+    *("dataset", "method", "protocol", "setting", "variant", "seed", "status", "run_id", "lr", "params"),
+    *("trials", "tuned", "edge", "lr_low", "lr_high", *caption.FACTS),
+}  # columns of a frame that tables read
 NOT_RUN = "not run here"
 COPIED = "copied by the paper from the method's authors, not trained in this setting"
 
@@ -54,7 +58,14 @@ class Part:
         self, layout: Layout, results: Results, dataset: str, runs: pd.DataFrame, paper: pd.DataFrame
     ) -> None:
         self.layout, self.results, self.dataset = layout, results, dataset
-        self.runs, self.paper = self._split(runs), self._split(paper)
+        metrics = {"data/ceiling R@1", *(measure.metric for measure in layout.measures)}
+        wanted = [name for name in runs if name in NEEDED or name in metrics]
+        self.runs, self.paper = self._split(runs[wanted]), self._split(paper)
+        self.numbers: dict[tuple[str, Key, str], list[tuple[dict[str, str], float, float]]] = {}
+        for p in self.paper.itertuples():  # a lookup: filtering a frame for every cell would take minutes
+            key = Key(p.method, p.row, p.provenance == "copied")
+            self.numbers.setdefault((p.section, key, p.metric), []).append((p.values, p.value, p.spread))
+        self.titles = {(p.method, p.provenance == "copied"): p.title for p in self.paper.itertuples()}
         self.vary = {key for text in self.runs["variant"] for key in variant_values(text)}
 
     def _split(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -125,7 +136,9 @@ class Part:
             for key in keys:
                 cell = ours.get(key, Cell())
                 filled[key][measure.column.key] = cell
-                filled[key][measure.paper_column.key] = self._paper(paper, key, measure, cell, comparable)
+                if protocol == "test":
+                    paper_cell = self._paper(section, key, measure, cell, comparable)
+                    filled[key][measure.paper_column.key] = paper_cell
         made = []
         for key in keys:
             notes: tuple[str, ...] = (COPIED,) if key.copied else ()
@@ -134,7 +147,7 @@ class Part:
                 apart = caption.unusual(rows[key], usual, self.vary) if cells.trains(key.method) else ""
                 if apart:
                     notes = (apart,)
-            row = Row(self._title(key, paper), filled[key], self._told(key, protocol), notes)
+            row = Row(self._title(key), filled[key], self._told(key, protocol), notes)
             made.append(row.with_shared_notes())
         words = [self._words(section), f"protocol {protocol}", f"setting {setting}" if setting else NOT_RUN]
         return Section(", ".join(filter(None, words)), tuple(made))
@@ -177,24 +190,20 @@ class Part:
                 )
         return made
 
-    def _paper(self, paper: pd.DataFrame, key: Key, measure: Measure, ours: Cell, comparable: bool) -> Cell:
-        row = paper[
-            (paper["method"] == key.method)
-            & (paper["row"] == key.variant)
-            & (paper["metric"] == (measure.published or measure.metric))
-            & ((paper["provenance"] == "copied") == key.copied)
-        ]
-        row = cells.matching(row, measure.where)
-        if row.empty:
-            return Cell()
-        spread = row["spread"].iloc[0]
-        cell = Cell(value=float(row["value"].iloc[0]), spread=None if pd.isna(spread) else float(spread))
-        return cell if key.copied else cells.judged(cell, ours, measure.digits, comparable)
+    def _paper(self, section: str, key: Key, measure: Measure, ours: Cell, comparable: bool) -> Cell:
+        for values, value, spread in self.numbers.get(
+            (section, key, measure.published or measure.metric), []
+        ):
+            if all(values.get(name) == wanted for name, wanted in measure.where.items()):
+                cell = Cell(value=value, spread=None if pd.isna(spread) else spread)
+                return cell if key.copied else cells.judged(cell, ours, measure.digits, comparable)
+        return Cell()
 
-    def _title(self, key: Key, paper: pd.DataFrame) -> str:
+    def _title(self, key: Key) -> str:
+        printed = self.titles.get((key.method, key.copied), "")
         if key.copied:
-            return str(paper[paper["method"] == key.method]["title"].iloc[0])
-        title = style.title(key.method, *paper[paper["method"] == key.method]["title"].head(1))
+            return printed
+        title = style.title(key.method, printed)
         alone = self.runs["method"].nunique() <= 1 and set(self.paper["method"]) <= {key.method}
         words = self._words(key.variant)
         return words if alone and words else title + (f" ({words})" if words else "")

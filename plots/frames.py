@@ -14,6 +14,7 @@ import pandas as pd
 
 from benchmark.errors import UserError
 from benchmark.store import Store
+from plots.table import Table
 
 
 class Results:
@@ -23,6 +24,7 @@ class Results:
         self.root, self.scale = root, scale
         self.store = Store(root)
         self.committed = Store(root / "reference", reference=False)
+        self.tables: dict[str, list[Table]] = {}  # made so far, for the summary
 
     @cached_property
     def runs(self) -> pd.DataFrame:

@@ -27,12 +27,7 @@ def make(frame: pd.DataFrame, results: Results) -> list[Table]:
     del frame
     rows, found = [], []
     for name in published.names():
-        module = importlib.import_module(f"plots.{name}")
-        try:
-            of_study = results.frame(name)
-        except UserError:
-            of_study = results.nothing()
-        tables = [table for table in module.make(of_study, results) if sum(table.verdicts().values())]
+        tables = [table for table in _tables(name, results) if sum(table.verdicts().values())]
         rows += [_row(f"{name}: {table.part}", [table], results.scale) for table in tables]
         found += tables
     caption = (
@@ -44,6 +39,16 @@ def make(frame: pd.DataFrame, results: Results) -> list[Table]:
     )
     section = Section("", (*rows, _row("all", found, results.scale)))
     return [Table("summary", "", COLUMNS, (section,), caption, stub="Table")]
+
+
+def _tables(name: str, results: Results) -> list[Table]:
+    if name in results.tables:
+        return results.tables[name]
+    try:
+        frame = results.frame(name)
+    except UserError:
+        frame = results.nothing()
+    return importlib.import_module(f"plots.{name}").make(frame, results)
 
 
 def _row(title: str, tables: list[Table], scale: str) -> Row:
