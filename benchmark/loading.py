@@ -28,12 +28,13 @@ def batches(
     transform: Transform,
     workers: int = 0,
     key: tuple[object, ...] = (),
+    device: "torch.device | str" = "cpu",
 ) -> "Iterator[torch.Tensor]":
     """A float tensor (n, c, h, w) in [0, 1] for each batch of indices; `key` names the draws of an epoch."""
     import torch
 
     for pixels in pixel_batches(source, index_batches, transform, workers, key):
-        yield torch.from_numpy(pixels).float().div_(255)
+        yield torch.from_numpy(pixels).to(device).float().div_(255)  # bytes cross to a GPU, not floats
 
 
 def pixel_batches(

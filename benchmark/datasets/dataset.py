@@ -16,6 +16,9 @@ from PIL import Image, ImageOps
 from benchmark.errors import UserError
 
 
+ORIENTATION = 0x0112  # the EXIF tag
+
+
 class Source(Protocol):
     """Images by number. What `read` gives depends on the index only: workers and order change nothing."""
 
@@ -111,14 +114,15 @@ def decode(path: Path) -> np.ndarray:
     """An image file as uint8 RGB (h, w, 3), upright, whatever mode and orientation it was stored in."""
     try:
         with Image.open(path) as image:
-            upright = ImageOps.exif_transpose(image)
+            turned = image.getexif().get(ORIENTATION, 1) != 1
+            upright = ImageOps.exif_transpose(image) if turned else image
             if upright.mode.startswith("I;16") or upright.mode == "I":  # PIL would clip 16-bit grey to white
                 grey = (np.asarray(upright).astype(np.uint32) >> 8).clip(0, 255).astype(np.uint8)
                 upright = Image.fromarray(grey)
             elif upright.mode in ("PA", "LA") or "transparency" in upright.info:
                 rgba = upright.convert("RGBA")  # what is transparent shows white, not what was left below it
                 upright = Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba)
-            return np.asarray(upright.convert("RGB"))
+            return np.asarray(upright if upright.mode == "RGB" else upright.convert("RGB"))
     except FileNotFoundError:
         raise UserError(f"image {str(path)!r} is missing; unpack its archive again") from None
     except (

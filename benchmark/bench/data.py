@@ -1,0 +1,141 @@
+"""Speed of the data path: parsing an index, packed against unpacked images, samplers, steps on frozen features.
+
+Run by `make bench`; times are the best of several, and what is compared is measured in the same run.
+"""
+
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+Row = dict[str, object]
+
+
+def run() -> list[Row]:
+    return [*_index(), *_packed(), *_steps()]
+
+
+def _best(work: Callable[[], object], repeat: int = 3) -> float:
+    best = float("inf")
+    for _ in range(repeat):
+        start = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def _exhaust(make: Callable[[], Iterable[object]]) -> None:
+    for _ in make():
+        pass
+
+
+def _row(name: str, n: int, seconds: float, ratio: float | None = None, baseline: str = "") -> Row:
+    return {
+        "area": "data",
+        "name": name,
+        "n": n,
+        "seconds": seconds,
+        "peak_mb": None,
+        "ratio": ratio,
+        "baseline": baseline,
+    }
+
+
+def _index() -> list[Row]:
+    """Stanford Online Products at its true size: 120,053 rows of index and as many (empty) files."""
+    from benchmark.datasets import sop
+
+    sides = (("train", 59_551, 11_318, 0), ("test", 60_502, 11_316, 11_318))
+    with tempfile.TemporaryDirectory() as name:
+        root, image = Path(name), 0
+        for side, images, classes, first in sides:
+            lines = ["image_id class_id super_class_id path"]
+            for i in range(images):
+                image += 1
+                product = first + i * classes // images + 1
+                category = product % 12 + 1
+                file = f"category{category}_final/{image}.JPG"
+                (root / file).parent.mkdir(exist_ok=True)
+                (root / file).touch()
+                lines.append(f"{image} {product} {category} {file}")
+            (root / f"Ebay_{side}.txt").write_text("\n".join(lines) + "\n")
+        return [
+            _row("open SOP (index and file sizes)", image, _best(lambda: sop.open(root)), 1.0, "2 s allowed")
+        ]
+
+
+def _packed() -> list[Row]:
+    from PIL import Image
+
+    from benchmark import loading, packing, settings, transforms
+    from benchmark.datasets.folder import open_folder
+    from benchmark.spec import RunSpec
+
+    spec = RunSpec(dataset="photos").replace(**settings.setting("224", "cub"))
+    generator = np.random.Generator(np.random.PCG64(0))
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name)
+        for i in range(256):
+            rough = generator.integers(
+                0, 256, (58, 78, 3), dtype=np.uint8
+            )  # detail of about 6 pixels, as in photos
+            place = root / "photos" / f"class{i % 8}" / f"{i}.jpg"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(rough).resize((464, 348), Image.Resampling.BICUBIC).save(place, quality=90)
+        dataset = open_folder(root / "photos")
+        for step, indices in packing.needed(spec, dataset):
+            list(packing.pack(dataset, step, indices, root))
+        batches = np.arange(256).reshape(2, 128)
+        rows, seconds = [], {}
+        packed, _ = packing.sources(dataset, spec, root)
+        for kind, source in (("unpacked", dataset.source), ("packed", packed)):
+            load = partial(loading.pixel_batches, source, batches, transforms.training(spec), 2)
+            seconds[kind] = _best(partial(_exhaust, load), 5)
+            rows.append(_row(f"{kind} 348-pixel JPEGs to crops", 256, seconds[kind]))
+        rows[1] |= {"ratio": seconds["unpacked"] / seconds["packed"], "baseline": "unpacked"}
+        return rows
+
+
+def _steps() -> list[Row]:
+    """One step on frozen features at the size of mini-iNat, and what the samplers add to it."""
+    import torch
+
+    import baselines
+    from benchmark import samplers
+    from benchmark.features import Features
+    from benchmark.model import build_model
+    from benchmark.spec import RunSpec
+
+    images, classes, batch, dim = 250_000, 5_000, 256, 2048
+    labels = np.repeat(np.arange(classes), images // classes)
+    supers = labels * 11 // classes
+    generator = np.random.Generator(np.random.PCG64(0))
+    rows_kept = generator.standard_normal((20_000, dim), dtype=np.float32)
+    features = Features((rows_kept,), None)
+    spec = RunSpec(dataset="inat", embedding_dim=512, batch_size=batch)
+    model = build_model(spec, None, dim)
+    loss = baselines.build("contrastive", num_classes=classes, embedding_dim=512)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    targets = torch.from_numpy(labels[:batch])
+
+    def steps(count: int = 5) -> None:
+        for _ in range(count):
+            x = torch.from_numpy(features.rows(generator.integers(len(rows_kept), size=batch)))
+            optimizer.zero_grad()
+            loss(model.project(model(x)), targets).backward()
+            optimizer.step()
+
+    step = _best(steps) / 5
+    found = [_row("step on frozen features, 2048 to 512, batch 256", batch, step)]
+    for kind in ("shuffle", "balanced", "hierarchical"):
+        drawn = samplers.batches(kind, labels, supers, batch, 4, generator)
+        count = 3_000  # several arrangements of the whole set, so that their cost is shared out fairly
+        seconds = _best(partial(list, islice(drawn, count)), 1) / count
+        found.append(
+            _row(f"{kind} sampler, a batch of {images:,} images", batch, seconds, seconds / step, "a step")
+        )
+    return found
