@@ -15,7 +15,6 @@ from PIL import Image, ImageOps
 
 from benchmark.errors import UserError
 
-
 ORIENTATION = 0x0112  # the EXIF tag
 
 
