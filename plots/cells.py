@@ -17,7 +17,7 @@ FAILED = ("missing", "diverged", "error", "out_of_memory")
 
 def matching(rows: pd.DataFrame, where: Mapping[str, str]) -> pd.DataFrame:
     """The rows whose variant has these values (rows come with their parsed `values`)."""
-    if not where:
+    if not where or rows.empty:
         return rows
     return rows[[all(values.get(k) == v for k, v in where.items()) for values in rows["values"]]]
 
@@ -70,8 +70,7 @@ def judged(paper: Cell, ours: Cell, digits: int, comparable: bool) -> Cell:
 
 def extras(runs: pd.DataFrame, names: Sequence[str]) -> dict[str, Cell]:
     """What papers hide: the rate that was chosen, what else was tuned, how many trials and seeds."""
-    runs = runs[runs["status"] != "tuning"]
-    if runs.empty:
+    if runs.empty or (runs["status"] == "tuning").all():
         return {}
     method = str(runs["method"].iloc[0])
     return {name: MAKERS[name](runs) for name in names if name == "seeds" or trains(method)}

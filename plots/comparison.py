@@ -124,11 +124,8 @@ class Part:
         paper = self.paper[self.paper["section"] == section] if protocol == "test" else self.paper.head(0)
         comparable = self.results.scale == "paper" and protocol == "test" and setting in PAPER_SETTINGS
         keys = self._keys(runs, paper)
-        rows = {
-            key: runs[(runs["method"] == key.method) & (runs["row"] == key.variant)]
-            for key in keys
-            if not key.copied
-        }
+        of = dict(list(runs.groupby(["method", "row"])))
+        rows = {key: of.get((key.method, key.variant), runs.head(0)) for key in keys if not key.copied}
         usual = caption.usual(runs[runs["status"] == "ok"])
         filled: dict[Key, dict[str, Cell]] = {key: {} for key in keys}
         for measure in self.layout.measures:

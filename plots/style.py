@@ -79,10 +79,10 @@ LOOKS: dict[str, Look] = {
     "smooth_ap": Look("#44aa99", ">"),
     "softbin_ap": Look("#aa4499", "8"),
     "blackbox_ap": Look("#000000", "p"),
-    "roadmap": Look("#332288", "H"),
+    "roadmap": Look("#882255", "H"),
     "contextual": Look("#d55e00", "o"),
 }
-SPARE_COLOURS = ("#117733", "#882255", "#ddaa33", "#004488", "#bb5566", "#66ccee", "#555555")
+SPARE_COLOURS = ("#117733", "#332288", "#ddaa33", "#004488", "#bb5566", "#66ccee", "#555555")
 SPARE_MARKERS = ("1", "2", "3", "4", "+", "|", "_")
 
 

@@ -1,0 +1,158 @@
+"""The fairness audit: one table per study with what every method was given and what came of it.
+
+`python -m plots tables --only audit` makes it for all studies of the scale; warnings come first, in words
+(`concerns.py`).
+"""
+
+import pandas as pd
+
+from benchmark.audit import audit
+from benchmark.errors import UserError
+from benchmark.schema import LEDGER_COLUMNS
+from plots import caption, frames, style
+from plots.cells import trains
+from plots.concerns import concerns
+from plots.frames import Results, final
+from plots.table import Cell, Column, Row, Section, Table
+from plots.verdicts import ranked
+
+KIND = "table"
+STUDY = ""  # all of them
+COLUMNS = (
+    Column("trials", "trials", "budget", digits=0),
+    Column("range", "learning rates", "budget", text=True),
+    Column("search", "also tuned", "budget", text=True),
+    Column("tuning", "tuning", "seconds", digits=0),
+    Column("training", "final runs", "seconds", digits=0),
+    Column("lr", "best rate", "chosen", text=True),
+    Column("edge", "at the edge", "chosen", text=True),
+    Column("seeds", "seeds", "runs", text=True),
+    Column("diverged", "diverged", "runs", digits=0),
+    Column("failed", "failed", "runs", digits=0),
+    Column("missing", "missing", "runs", digits=0),
+    Column("backbone", "backbone", "setting", text=True),
+    Column("size", "pixels", "setting", text=True),
+    Column("crop", "augmentation", "setting", text=True),
+    Column("pooling", "pooling", "setting", text=True),
+    Column("batch_norm", "batch norm", "setting", text=True),
+    Column("dimensions", "embedding", "setting", text=True),
+    Column("batch", "batch", "setting", text=True),
+    Column("commit", "commit", "code", text=True),
+    Column("dirty", "changed since", "code", text=True),
+)
+CAPTION = (
+    "Trials: that a method was given, whatever it tunes. Seconds: of all its trials, and of its final runs. "
+    "At the edge: the best rate is the last of the range on that side. Diverged, failed, missing: trials and "
+    "final runs. Changed since: runs made by code that is in no commit."
+)
+
+
+def make(frame: pd.DataFrame, results: Results) -> list[Table]:
+    del frame
+    if not results.studies():
+        raise UserError(
+            f"no study has results at scale {results.scale!r} "
+            f"(python -m benchmark run main --scale {results.scale})"
+        )
+    return [_table(study, results) for study in ranked(results.studies())]
+
+
+def _table(study: str, results: Results) -> Table:
+    frame = results.frame(study)
+    told = audit(frame[list(LEDGER_COLUMNS)], results.runs)
+    sections = []
+    for (dataset, protocol, setting), part in told.groupby(["dataset", "protocol", "setting"], sort=True):
+        rows = []
+        for method in style.ordered(part["method"]):
+            runs = frame[
+                (frame["dataset"] == dataset)
+                & (frame["protocol"] == protocol)
+                & (frame["setting"] == setting)
+                & (frame["method"] == method)
+            ]
+            keys = {"dataset": dataset, "protocol": protocol, "scale": results.scale, "method": method}
+            rows.append(Row(style.title(method), _cells(part[part["method"] == method], runs), keys))
+        sections.append(Section(f"{dataset}, protocol {protocol}, setting {setting}", tuple(rows)))
+    found = concerns(frame)
+    count = sum(concern.level == "warning" for concern in found)
+    same = _same(sections)
+    shared = ", ".join(f"{column.title} {text}" for column, text in same.items())
+    words = (
+        f"Fairness audit of study {study}: {count or 'no'} warning{'' if count == 1 else 's'}.",
+        *map(str, found),
+        *([f"Every method: {shared}."] if shared else []),
+        CAPTION,
+        caption.SCALES.get(results.scale, f"Scale {results.scale}."),
+    )
+    return Table("audit", study, tuple(c for c in COLUMNS if c not in same), tuple(sections), words)
+
+
+def _same(sections: list[Section]) -> dict[Column, str]:
+    """Setting and code where they are the same in every row: one sentence instead of columns."""
+    rows = [row for section in sections for row in section.rows]
+    found = {}
+    for column in COLUMNS:
+        texts = {row.cells[column.key].text for row in rows if column.key in row.cells}
+        if column.group in ("setting", "code") and len(texts) <= 1:
+            found[column] = texts.pop() if texts else "unknown"
+    return found
+
+
+def _cells(told: pd.DataFrame, runs: pd.DataFrame) -> dict[str, Cell]:
+    """`told`: one row a variation; what concerns tuning is the same in all of them."""
+    first = told.iloc[0]
+    tune, finals = runs[runs["phase"] == "tune"], final(runs)
+    tune_ids, final_ids = tuple(tune["run_id"]), tuple(finals["run_id"])
+    planned, done = int(told["seeds_planned"].sum()), int(told["seeds_done"].sum())
+    variants = f" × {len(told)}" if len(told) > 1 else ""
+    whole = f"{planned // max(1, len(told))}{variants}"
+    cells = {
+        "seeds": Cell(text=whole if done == planned else f"{done} of {planned}", run_ids=final_ids),
+        "training": Cell(value=float(told["final_seconds"].sum())),
+        **{name: Cell(value=float(first[name])) for name in ("diverged", "failed", "missing")},
+    }
+    if trains(str(first["method"])):
+        cells["lr"] = Cell(text=" / ".join(f"{lr:.2g}" for lr in sorted(told["lr"].dropna().unique())))
+        if first["trials"]:
+            cells |= {
+                "trials": Cell(value=float(first["trials"]), run_ids=tune_ids),
+                "range": Cell(text=_range(first)),
+                "search": Cell(text=first["search"] or "–"),
+                "tuning": Cell(value=float(first["tuning_seconds"])),
+                "edge": Cell(text=", ".join(sorted(set(told["edge"]) - {""})) or "no"),
+            }
+    return cells | _setting(runs[runs["status"] == "ok"])
+
+
+def _range(told: pd.Series) -> str:
+    return f"{told['lr_low']:.2g} to {told['lr_high']:.2g}" + (" (extended)" if told["extended"] else "")
+
+
+def _setting(runs: pd.DataFrame) -> dict[str, Cell]:
+    """What the method was trained in; every value, where the study varies it."""
+    if runs.empty:
+        return {}
+
+    def every(*names: str, shown: str = "{}") -> Cell:
+        values = runs[list(names)].drop_duplicates().itertuples(index=False, name=None)
+        return Cell(text=" / ".join(sorted({shown.format(*value) for value in values})))
+
+    weights = runs["pretrained"].map({True: "ImageNet", False: "scratch"})
+    crop = [
+        f"{kind} from {scale:g}" if kind == "crop" else str(kind)
+        for kind, scale in zip(runs["augmentation"], runs["crop_scale"], strict=True)
+    ]
+    lane = runs["lane"].map({"frozen": ", frozen"}).fillna("")
+    runs = runs.assign(weights=weights, crop=crop, lane=lane, short=runs["commit"].str[:8].replace("", "none"))
+    changed = int(runs["dirty"].fillna(False).astype(bool).sum())
+    return {
+        "backbone": every("backbone", "weights", "lane", shown="{} ({}{})"),
+        "size": every("image_size"),
+        "crop": every("crop"),
+        "pooling": every("pooling"),
+        "batch_norm": every("batch_norm"),
+        "dimensions": every("embedding_dim"),
+        "batch": every("batch_size", "per_class", shown="{:.0f} ({:.0f} per class)"),
+        "commit": every("short"),
+        "dirty": Cell(text=f"{changed} of {len(runs)}" if changed else "no"),
+    }

@@ -1,0 +1,133 @@
+"""Robustness as one number: points of R@1 lost per 10 % of noise and per 10 classes withheld, per method.
+
+`python -m plots tables --only robustness_slopes` makes it from every study that varies the noise or the
+number of training classes (`studies/robustness.toml`).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pandas as pd
+
+from benchmark.errors import UserError
+from plots import caption, frames, style
+from plots.contest import METRIC, known
+from plots.frames import Results, final, seeds_by
+from plots.stats import separable, slopes, t_interval
+from plots.table import Cell, Column, Row, Section, Table
+
+KIND = "table"
+STUDY = ""  # whatever varies one of the disturbances
+CAPTION = (
+    "Points of R@1 lost, mean ± half-width of the 95 % t-interval over seeds: a straight line is fitted within "
+    "each seed over all levels. Bold: the smallest loss; ≈: not separable from it (paired t-tests on shared "
+    "seeds, Holm over all pairs, 5 %). A line is a summary, not a law: see the figure for the levels.",
+)
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    field: str  # of a RunSpec
+    title: str
+    per: float
+    unit: str
+
+
+DISTURBANCES = (
+    Disturbance("label_noise", "label noise", 0.1, "10 %"),
+    Disturbance("image_noise", "image noise", 0.1, "10 %"),
+    Disturbance("train_classes", "classes withheld", 10.0, "10 classes"),
+)
+
+
+def make(frame: pd.DataFrame, results: Results) -> list[Table]:
+    del frame
+    tables = []
+    for study in results.studies():
+        runs = final(results.frame(study))
+        for dataset in frames.datasets(runs):
+            table = _table(study, dataset, runs[runs["dataset"] == dataset], results.scale)
+            tables += [table] if table else []
+    if not tables:
+        raise UserError(
+            f"no study at scale {results.scale!r} varies the noise or the number of training classes "
+            f"(python -m benchmark run robustness --scale {results.scale})"
+        )
+    return tables
+
+
+def _table(study: str, dataset: str, runs: pd.DataFrame, scale: str) -> Table | None:
+    columns: dict[str, Column] = {}
+    sections = []
+    for (protocol, setting), part in runs.groupby(["protocol", "setting"], sort=True):
+        cells: dict[str, dict[str, Cell]] = {name: {} for name in style.ordered(part["method"])}
+        for disturbance, rows, scores in disturbed(part):
+            loss = Column(disturbance.field, f"lost per {disturbance.unit}", disturbance.title, digits=2)
+            ends = (Column(f"{disturbance.field} {end}", end, disturbance.title) for end in ("first", "last"))
+            columns |= {column.key: column for column in (loss, *ends)}
+            fitted = pd.DataFrame({name: slopes(levels, disturbance.per) for name, levels in scores.items()})
+            fitted = fitted.dropna(axis=1, how="all")
+            told = separable(fitted)["separable"] if fitted.shape[1] > 1 else pd.Series(dtype=bool)
+            best = fitted.mean().idxmax() if fitted.shape[1] > 1 else None
+            for name, levels in scores.items():
+                ids = tuple(rows[rows["method"] == name]["run_id"])
+                if name in fitted:
+                    slope = t_interval(fitted[name].dropna())
+                    tied = name in told and name != best and not told[name]
+                    cells[name][disturbance.field] = Cell(
+                        -slope.mean, known(slope.half), slope.n, best=name == best, tied=tied, run_ids=ids
+                    )
+                for end, level in (("first", levels.columns[0]), ("last", levels.columns[-1])):
+                    mean = t_interval(levels[level].dropna())
+                    cells[name][f"{disturbance.field} {end}"] = Cell(
+                        mean.mean, known(mean.half), mean.n, run_ids=ids
+                    )
+        keys = {"dataset": dataset, "protocol": str(protocol), "scale": scale}
+        made = [Row(style.title(n), c, keys | {"method": n}) for n, c in cells.items() if c]
+        if made:
+            sections.append(Section(f"protocol {protocol}, setting {setting}", tuple(made)))
+    if not sections:
+        return None
+    words = (f"Robustness of the methods of study {study}, data set {dataset}.", *_levels(runs))
+    end = (*CAPTION, caption.SCALES.get(scale, f"Scale {scale}."))
+    part_ = f"{study}, {dataset}"
+    return Table("robustness_slopes", part_, tuple(columns.values()), tuple(sections), (*words, *end))
+
+
+def disturbed(
+    runs: pd.DataFrame,
+) -> Iterator[tuple[Disturbance, pd.DataFrame, dict[str, pd.DataFrame]]]:
+    """Of each disturbance that is varied: its runs and, per method, percent by seed (rows) and level
+    (columns, from the mildest on).
+    """
+    done = runs[runs["status"] == "ok"]
+    for disturbance in DISTURBANCES:
+        field = disturbance.field
+        if done.empty or done[field].nunique() < 2:
+            continue
+        rows = done
+        for other in (d.field for d in DISTURBANCES if d.field != field):
+            rows = rows[rows[other] == _mildest(done, other)]  # one disturbance at a time
+        if field == "train_classes":
+            rows = rows[rows[field] >= 1]  # shares and 0 (all) do not say how many classes are withheld
+            rows = rows.assign(**{field: rows[field].max() - rows[field]})
+        scores = {name: 100 * seeds_by(part, field, METRIC) for name, part in rows.groupby("method")}
+        scores = {str(name): levels for name, levels in scores.items() if levels.shape[1] > 1}
+        if scores:
+            yield disturbance, rows, scores
+
+
+def _mildest(runs: pd.DataFrame, field: str) -> float:
+    """The value without a disturbance: no noise, all the classes there are."""
+    values = runs[field].unique()
+    if field != "train_classes":
+        return values.min()
+    return 0 if 0 in values else values.max()
+
+
+def _levels(runs: pd.DataFrame) -> list[str]:
+    found = []
+    for disturbance, _, scores in disturbed(runs):
+        levels = sorted({level for table in scores.values() for level in table.columns})
+        found.append(f"{disturbance.title} {', '.join(f'{level:g}' for level in levels)}")
+    return [f"Levels: {'; '.join(found)}; first and last are R@1 at the ends."] if found else []

@@ -1,0 +1,127 @@
+"""`python -m plots`: every table and figure is made or listed with its reason, twice the same, without torch."""
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from study_factory import write_study
+
+import plots
+from benchmark.store import Store
+from plots import published
+from plots.__main__ import main, modules
+
+ROOT = Path(plots.__file__).parents[1]
+
+
+@pytest.fixture
+def results(tmp_path):
+    write_study(tmp_path, protocols=("test", "validation"))
+    write_study(
+        tmp_path, "gradient_correction", methods=("contextual",), variations=({"params.variant": "full"},)
+    )
+    return tmp_path
+
+
+def contents(folder):
+    return {
+        path.relative_to(folder): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
+    }
+
+
+def made(results):
+    return contents(results / "tables") | contents(results / "figures")
+
+
+SOME = ["--only", "main,gradient_correction"]
+
+
+def test_twice_gives_identical_bytes(results):
+    command = ["all", "--results", str(results), "--only", "main,gradient_correction,overfitting"]
+    assert main(command) == 0
+    first = made(results)
+    assert main(command) == 0
+    assert made(results) == first
+    names = {path.name for path in first}
+    assert {
+        "main.md",
+        "main.tex",
+        "main.csv",
+        "overfitting.png",
+        "overfitting.pdf",
+        "overfitting.txt",
+    } <= names
+    for path, data in first.items():
+        assert data, path
+        assert str(results).encode() not in data, f"{path} names a folder of this machine"
+
+
+def test_a_table_that_cannot_be_made_any_more_does_not_stay_behind(results):
+    main(["tables", "--results", str(results), *SOME])
+    (results / "studies" / "quick" / "gradient_correction.parquet").unlink()
+    assert (results / "tables" / "quick" / "gradient_correction.md").exists()
+    main(["tables", "--results", str(results), *SOME])
+    assert not (results / "tables" / "quick" / "gradient_correction.md").exists()
+
+
+def test_a_broken_module_is_listed_and_the_others_are_made(results, monkeypatch, capsys):
+    broken = importlib.import_module("plots.gradient_correction")
+    monkeypatch.setattr(broken, "make", lambda frame, results: 1 / 0)
+    assert main(["tables", "--results", str(results), *SOME]) == 1
+    told = capsys.readouterr()
+    assert "not made: gradient_correction: ZeroDivisionError" in told.err
+    assert "Contextual" in told.out
+
+
+def test_an_unknown_name_is_corrected(results, capsys):
+    assert main(["tables", "--results", str(results), "--only", "mian"]) == 2
+    assert "did you mean 'main'?" in capsys.readouterr().err
+
+
+def test_everything_is_made_or_listed_with_its_reason_and_no_torch_is_needed(results):
+    code = (
+        "import sys; from plots.__main__ import main\n"
+        f"main(['all', '--results', {str(results)!r}])\n"
+        "sys.exit('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    tables = results / "tables" / "quick"
+    listed = (tables / "not_made.md").read_text()
+    assert "- inshop: no results of study 'inshop' at scale 'quick' (python -m benchmark run inshop" in listed
+    assert "not made: inshop" in done.stderr
+    for name, module in modules()[0].items():
+        if module.KIND == "table":
+            assert (tables / f"{name}.md").exists() != (f"- {name}:" in listed), name
+    assert (tables / "summary.md").exists()
+
+
+def test_the_committed_reference_is_used_where_nothing_was_run(tmp_path):
+    write_study(tmp_path / "reference", separate=True)
+    assert not Store(tmp_path).ledger_path("main", "quick").exists()
+    assert main(["tables", "--results", str(tmp_path), "--only", "main"]) == 0
+    assert "Contextual" in (tmp_path / "tables" / "quick" / "main.md").read_text()
+
+
+def test_every_module_says_what_it_is_and_has_a_study_of_the_same_name():
+    found, broken = modules()
+    assert not broken
+    for name, module in found.items():
+        assert module.KIND in ("table", "figure"), name
+        assert isinstance(module.STUDY, str), name
+        assert module.__doc__, name
+    for name in published.names():
+        assert found[name].KIND == "table"
+        assert name == found[name].STUDY
+        assert (ROOT / "studies" / f"{name}.toml").is_file()
+
+
+def test_nothing_in_plots_imports_torch():
+    for path in (ROOT / "plots").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not any(name.split(".")[0] in ("torch", "torchvision") for name in names), path
