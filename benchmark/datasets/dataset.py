@@ -118,7 +118,7 @@ def decode(path: Path) -> np.ndarray:
             if upright.mode.startswith("I;16") or upright.mode == "I":  # PIL would clip 16-bit grey to white
                 grey = (np.asarray(upright).astype(np.uint32) >> 8).clip(0, 255).astype(np.uint8)
                 upright = Image.fromarray(grey)
-            elif upright.mode in ("PA", "LA") or "transparency" in upright.info:
+            elif upright.mode in ("RGBA", "PA", "LA") or "transparency" in upright.info:
                 rgba = upright.convert("RGBA")  # what is transparent shows white, not what was left below it
                 upright = Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba)
             return np.asarray(upright if upright.mode == "RGB" else upright.convert("RGB"))

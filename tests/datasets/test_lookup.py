@@ -1,0 +1,77 @@
+"""Finding data sets by name, cheaply, and saying which ones a disk holds."""
+
+import subprocess
+import sys
+
+import pytest
+from trees import TREES
+
+from benchmark import datasets
+from benchmark.datasets.survey import survey
+from benchmark.errors import UserError
+
+
+def test_all_promised_names_are_there():
+    promised = [
+        "glyphs",
+        "cub",
+        "cars",
+        "sop",
+        "inshop",
+        "inat",
+        "cifar100",
+        "aircraft",
+        "omniglot",
+        "flowers",
+    ]
+    assert sorted(datasets.names()) == sorted(promised)
+
+
+def test_names_are_listed_without_torch_pandas_or_pil():
+    code = (
+        "import sys; from benchmark import datasets, settings; datasets.summaries(); settings.setting('224', 'cub');"
+        "sys.exit(bool({'torch', 'pandas', 'PIL', 'numpy'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_misspelt_name_gets_the_right_one(tmp_path):
+    with pytest.raises(UserError, match="unknown data set 'cubs'; did you mean 'cub'"):
+        datasets.open_dataset("cubs", tmp_path)
+
+
+def test_a_path_that_leads_nowhere_says_where_it_was_looked_for(tmp_path):
+    with pytest.raises(UserError, match=r"'birds\.csv': there is no such file"):
+        datasets.open_dataset("birds.csv", tmp_path)
+    (tmp_path / "birds.xlsx").touch()
+    with pytest.raises(UserError, match=r"is a \.xlsx file; expected \.csv, \.parquet or a folder"):
+        datasets.open_dataset(str(tmp_path / "birds.xlsx"), tmp_path)
+
+
+@pytest.mark.parametrize("option", ["splt=class", "split", "label="])
+def test_an_unknown_option_of_a_path_is_named(option, tmp_path):
+    with pytest.raises(UserError, match="unknown option"):
+        datasets.open_dataset(f"birds.csv?{option}", tmp_path)
+
+
+def test_an_empty_disk_says_where_each_data_set_comes_from(tmp_path):
+    found = {finding.name: finding for finding in survey(tmp_path)}
+    assert found.keys() == set(datasets.names())
+    assert found.pop("glyphs").state == "embedded"
+    for finding in found.values():
+        assert finding.state == "absent"
+        assert "https://" in finding.message
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_part_on_disk_is_told_from_the_whole(tmp_path, monkeypatch):
+    for tree in ("cub", "sop"):
+        TREES[tree][1](tmp_path)
+    monkeypatch.setattr(
+        "benchmark.datasets.sop.open.__defaults__", (None,)
+    )  # as if the small tree were the whole
+    found = {finding.name: finding for finding in survey(tmp_path)}
+    assert found["cub"].state == "incomplete"
+    assert "training images: 12 instead of 5,864" in found["cub"].message
+    assert found["sop"].state == "whole"
+    assert "train 18 images of 6 product / 2 category" in found["sop"].message
