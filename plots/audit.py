@@ -9,7 +9,7 @@ import pandas as pd
 from benchmark.audit import audit
 from benchmark.errors import UserError
 from benchmark.schema import LEDGER_COLUMNS
-from plots import caption, frames, style
+from plots import caption, style
 from plots.cells import trains
 from plots.concerns import concerns
 from plots.frames import Results, final
@@ -18,30 +18,38 @@ from plots.verdicts import ranked
 
 KIND = "table"
 STUDY = ""  # all of them
+SETTING = {
+    "setting": {
+        "backbone": "backbone",
+        "size": "pixels",
+        "crop": "augmentation",
+        "pooling": "pooling",
+        "batch_norm": "batch norm",
+        "dimensions": "embedding",
+        "batch": "batch",
+    },
+    "code": {"commit": "commit", "dirty": "changed since"},
+}
 COLUMNS = (
-    Column("trials", "trials", "budget", digits=0),
-    Column("range", "learning rates", "budget", text=True),
-    Column("search", "also tuned", "budget", text=True),
-    Column("tuning", "tuning", "seconds", digits=0),
-    Column("training", "final runs", "seconds", digits=0),
-    Column("lr", "best rate", "chosen", text=True),
-    Column("edge", "at the edge", "chosen", text=True),
-    Column("seeds", "seeds", "runs", text=True),
-    Column("diverged", "diverged", "runs", digits=0),
-    Column("failed", "failed", "runs", digits=0),
-    Column("missing", "missing", "runs", digits=0),
-    Column("backbone", "backbone", "setting", text=True),
-    Column("size", "pixels", "setting", text=True),
-    Column("crop", "augmentation", "setting", text=True),
-    Column("pooling", "pooling", "setting", text=True),
-    Column("batch_norm", "batch norm", "setting", text=True),
-    Column("dimensions", "embedding", "setting", text=True),
-    Column("batch", "batch", "setting", text=True),
-    Column("commit", "commit", "code", text=True),
-    Column("dirty", "changed since", "code", text=True),
+    Column("trials", "trials", digits=0),
+    Column("range", "rates searched", text=True),
+    Column("search", "also tuned", text=True),
+    Column("tuning", "tuning s", digits=0),
+    Column("training", "final s", digits=0),
+    Column("lr", "best rate", text=True),
+    Column("edge", "at the edge", text=True),
+    Column("seeds", "seeds", text=True),
+    Column("diverged", "diverged", digits=0),
+    Column("failed", "failed", digits=0),
+    Column("missing", "missing", digits=0),
+    *(
+        Column(key, title, group, text=True)
+        for group, of_group in SETTING.items()
+        for key, title in of_group.items()
+    ),
 )
 CAPTION = (
-    "Trials: that a method was given, whatever it tunes. Seconds: of all its trials, and of its final runs. "
+    "Trials: that a method was given, whatever it tunes. Seconds (s): of all its trials, of its final runs. "
     "At the edge: the best rate is the last of the range on that side. Diverged, failed, missing: trials and "
     "final runs. Changed since: runs made by code that is in no commit."
 )
@@ -93,7 +101,7 @@ def _same(sections: list[Section]) -> dict[Column, str]:
     found = {}
     for column in COLUMNS:
         texts = {row.cells[column.key].text for row in rows if column.key in row.cells}
-        if column.group in ("setting", "code") and len(texts) <= 1:
+        if column.group in SETTING and len(texts) <= 1:
             found[column] = texts.pop() if texts else "unknown"
     return found
 
@@ -143,7 +151,9 @@ def _setting(runs: pd.DataFrame) -> dict[str, Cell]:
         for kind, scale in zip(runs["augmentation"], runs["crop_scale"], strict=True)
     ]
     lane = runs["lane"].map({"frozen": ", frozen"}).fillna("")
-    runs = runs.assign(weights=weights, crop=crop, lane=lane, short=runs["commit"].str[:8].replace("", "none"))
+    runs = runs.assign(
+        weights=weights, crop=crop, lane=lane, short=runs["commit"].str[:8].replace("", "none")
+    )
     changed = int(runs["dirty"].fillna(False).astype(bool).sum())
     return {
         "backbone": every("backbone", "weights", "lane", shown="{} ({}{})"),

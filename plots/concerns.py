@@ -13,7 +13,10 @@ from plots import caption, style
 from plots.cells import trains
 from plots.frames import final, variant_values
 
-ASKED = {"sampler", "warm_epochs"}  # what a method may ask for: proxies see shuffled batches, not balanced ones
+ASKED = {
+    "sampler",
+    "warm_epochs",
+}  # what a method may ask for: proxies see shuffled batches, not balanced ones
 FEW = 3  # seeds below which no interval is worth its name
 
 
@@ -30,7 +33,9 @@ class Concern:
 
 def concerns(frame: pd.DataFrame) -> list[Concern]:
     """Of one study at one scale, warnings first; what holds in several places is said once."""
-    found = {(concern.level, concern.text): () for check in CHECKS for concern in check(frame)}
+    found: dict[tuple[str, str], tuple[str, ...]] = {}
+    for concern in (concern for check in CHECKS for concern in check(frame)):
+        found[concern.level, concern.text] = ()
     for (dataset, protocol), part in frame.groupby(["dataset", "protocol"], sort=True):
         for concern in (concern for check in LOCAL for concern in check(part)):
             key = (concern.level, concern.text)
@@ -65,7 +70,9 @@ def unequal_ranges(part: pd.DataFrame) -> Iterator[Concern]:
     tuned = _tuned(part)
     tuned = tuned[tuned["trials"] > 0]
     ranges = tuned.groupby("method").agg(low=("lr_low", "min"), high=("lr_high", "max"))
-    ranges = pd.Series([f"{low:g} to {high:g}" for low, high in ranges.to_numpy()], ranges.index, dtype=object)
+    ranges = pd.Series(
+        [f"{low:g} to {high:g}" for low, high in ranges.to_numpy()], ranges.index, dtype=object
+    )
     if ranges.nunique() > 1:
         yield Concern("warning", f"Learning rates were searched in different ranges: {_by_value(ranges)}.")
 
@@ -164,8 +171,14 @@ def code(frame: pd.DataFrame) -> Iterator[Concern]:
     done = frame[frame["status"].isin(["ok", "diverged"])]
     changed = done[done["dirty"].fillna(False).astype(bool)]
     if len(changed):
-        yield Concern("warning", f"{len(changed)} of {len(done)} runs were made by code that is in no commit.")
-    for name, what in (("commit", "commits"), ("versions", "sets of library versions"), ("cpu", "processors")):
+        yield Concern(
+            "warning", f"{len(changed)} of {len(done)} runs were made by code that is in no commit."
+        )
+    for name, what in (
+        ("commit", "commits"),
+        ("versions", "sets of library versions"),
+        ("cpu", "processors"),
+    ):
         count = done[name].nunique()
         if count > 1:
             words = "" if name == "commit" else "; numbers may differ in the last digits"

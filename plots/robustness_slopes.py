@@ -89,9 +89,9 @@ def _table(study: str, dataset: str, runs: pd.DataFrame, scale: str) -> Table | 
     if not sections:
         return None
     words = (f"Robustness of the methods of study {study}, data set {dataset}.", *_levels(runs))
-    end = (*CAPTION, caption.SCALES.get(scale, f"Scale {scale}."))
+    footer = (*CAPTION, caption.SCALES.get(scale, f"Scale {scale}."))
     part_ = f"{study}, {dataset}"
-    return Table("robustness_slopes", part_, tuple(columns.values()), tuple(sections), (*words, *end))
+    return Table("robustness_slopes", part_, tuple(columns.values()), tuple(sections), (*words, *footer))
 
 
 def disturbed(
