@@ -71,17 +71,16 @@ def contextual_similarity(
     B = neighbours(k // 2)  # (n, n)
     R = both(B, B.T)  # (n, n) reciprocal neighbours, step 3
     size = R.sum(dim=1, keepdim=True)  # (n, 1)
+    size = size + (size == 0)
     W2 = _product(R, W1, variant) / (size.detach() if variant == "detach_r" else size)  # (n, n)
     return 0.5 * (W2 + W2.T)
 
 
 def _overlap(A: Tensor, variant: str) -> Tensor:
-    """½ (M₊ / |N| + M₋ / |Nᶜ|), shares of common neighbours and of common non-neighbours.
-
-    |Nᶜ| is at least 1: where a neighbourhood is the whole batch, M₋ is 0 and so is its share.
-    """
+    """½ (M₊ / |N| + M₋ / |Nᶜ|), shares of common neighbours and of common non-neighbours."""
     C = 1 - A
-    size, rest = A.sum(dim=1, keepdim=True), C.sum(dim=1, keepdim=True).clamp(min=1)  # (n, 1)
+    size, rest = A.sum(dim=1, keepdim=True), C.sum(dim=1, keepdim=True)  # (n, 1)
+    rest = rest + (rest == 0)  # a sum over an empty set is 0, and so shall its share be
     if variant != "no_stop_gradient":
         size, rest = size.detach(), rest.detach()
     M_plus = _product(A, A.T, variant)  # (n, n)

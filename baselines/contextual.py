@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from baselines._context import ContextLoss, Terms, evaluate
 from baselines._contrast import contrastive
 from baselines._similarity import VARIANTS, check_k, contextual_similarity
 from benchmark.errors import unknown
@@ -36,36 +37,34 @@ SEARCH = {"lam": [0.4, 0.8, 0.95], "eps": [0.02, 0.05]}  # the two that the pape
 
 
 class Contextual(nn.Module):
-    def __init__(
-        self,
-        k: int,
-        eps: float,
-        alpha: float,
-        lam: float,
-        contrast_weight: float,
-        pos_margin: float,
-        neg_margin: float,
-        variant: str,
-    ):
+    def __init__(self, terms: Terms, variant: str):
         super().__init__()
-        check_k(k)
+        check_k(terms.k)
         if variant not in VARIANTS:
             raise unknown("variant of contextual", variant, VARIANTS)
-        self.k, self.eps, self.alpha, self.variant = k, eps, alpha, variant
-        self.lam, self.contrast_weight = lam, contrast_weight
-        self.pos_margin, self.neg_margin = pos_margin, neg_margin
+        self.terms, self.variant = terms, variant
         self.parts: dict[str, Tensor] = {}
 
     def forward(self, f: Tensor, labels: Tensor) -> Tensor:
-        check_k(self.k, len(f))
+        check_k(self.terms.k, len(f))
+        if self.variant == "full":
+            loss, context, contrast = ContextLoss.apply(f, labels, self.terms)
+        else:
+            loss, context, contrast = self.ablated(f, labels)
+        self.parts = {"context": context.detach(), "contrast": contrast.detach()}
+        return loss
+
+    def ablated(self, f: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        t = self.terms
         s = f @ f.T  # (n, n)
         y = (labels[:, None] == labels[None, :]).to(s.dtype)  # (n, n)
         seen = Corrected.apply(s, y) if self.variant == "gradient_correction" else s
-        w = contextual_similarity(seen, self.k, self.eps, self.alpha, self.variant)  # (n, n)
+        w = contextual_similarity(seen, t.k, t.eps, t.alpha, self.variant)  # (n, n)
         context = (y - w).square().fill_diagonal_(0).mean()
-        contrast = contrastive(s, labels, self.pos_margin, self.neg_margin)
-        self.parts = {"context": context.detach(), "contrast": contrast.detach()}
-        return self.lam * context + self.contrast_weight * contrast
+        contrast = (
+            contrastive(s, labels, t.pos_margin, t.neg_margin) if t.contrast_weight else s.new_zeros(())
+        )
+        return t.lam * context + t.contrast_weight * contrast, context, contrast
 
 
 class Corrected(torch.autograd.Function):
@@ -82,17 +81,17 @@ class Corrected(torch.autograd.Function):
         return torch.where(y > 0, grad.clamp(max=0), grad.clamp(min=0)), None
 
 
-@torch.no_grad()
 def context_loss(embeddings: Tensor, labels: Tensor, k: int, eps: float) -> Tensor:
     """L_context of any method's embeddings (n, d): a value to watch, without gradient."""
-    f = F.normalize(embeddings.float())
-    y = (labels[:, None] == labels[None, :]).to(f.dtype)
-    return (y - contextual_similarity(f @ f.T, k, eps)).square().fill_diagonal_(0).mean()
+    check_k(k, len(embeddings))
+    f = F.normalize(embeddings.detach() if embeddings.dtype == torch.float64 else embeddings.detach().float())
+    return evaluate(f, labels, Terms(k=k, eps=eps), gradient=False).context
 
 
 def build(
-    *, num_classes: int, embedding_dim: int, lam: float, contrast_weight: float | None = None, **params
+    *, num_classes: int, embedding_dim: int, variant: str, lam: float, contrast_weight: float | None, **params
 ) -> nn.Module:
     return Contextual(
-        lam=lam, contrast_weight=1 - lam if contrast_weight is None else contrast_weight, **params
+        Terms(lam=lam, contrast_weight=1 - lam if contrast_weight is None else contrast_weight, **params),
+        variant,
     )
