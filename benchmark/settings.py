@@ -142,9 +142,9 @@ def params(name: str, dataset: str, method: str) -> Fields:
     """Loss parameters that the setting changes from the method's own defaults."""
     _row(name, dataset)
     if name == "256" and method == "contextual":
-        return {"lam": 0.4, "eps": 0.05, "gamma": 0.1, "s_tilde": 0.25}
+        return {"lam": 0.4, "contrast_weight": 0.5, "eps": 0.05, "gamma": 0.1, "s_tilde": 0.25}
     if name == "256" and method == "proxy_nca":
-        return {"scale": 10.0}
+        return {"softmax_scale": 10.0}
     if name == "224" and method == "contextual":
         return CONTEXTUAL.get(dataset, CONTEXTUAL[NEAREST])
     return {}

@@ -2,6 +2,7 @@
 
 import pytest
 
+import baselines
 from benchmark import settings
 from benchmark.errors import UserError
 from benchmark.spec import FIELDS, RunSpec
@@ -95,7 +96,14 @@ def test_the_second_setting_is_as_used():
     assert (inat.batch_size, inat.image_size, inat.resize) == (256, 224, 256)
     assert found["inshop"].ks == (1, 10, 20, 30, 40, 50)
     assert found["cub"].params["s_tilde"] == 0.25
-    assert spec("256", "cub", "proxy_nca").params != spec("224", "cub", "proxy_nca").params
+    assert found["cub"].params["contrast_weight"] == 0.5  # 1 - λ - γ, as used
+    assert spec("256", "cub", "proxy_nca").params == {"softmax_scale": 10.0}
+
+
+def test_every_parameter_of_a_setting_is_one_of_the_method():
+    for name, dataset in PAPER:
+        for method in baselines.names():
+            assert settings.params(name, dataset, method).keys() <= baselines.card(method).params.keys()
 
 
 def test_published_rates_can_stand_in_for_tuning():
