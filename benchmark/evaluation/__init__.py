@@ -4,7 +4,8 @@ The last step of a run: the trainer hands embeddings and labels to `retrieval_me
 Alone, on embeddings made elsewhere: `python -m benchmark evaluate embeddings.npz`.
 """
 
+from benchmark.evaluation.neighbours import neighbours
 from benchmark.evaluation.recall import recall_at_1
 from benchmark.evaluation.retrieval import retrieval_metrics
 
-__all__ = ["recall_at_1", "retrieval_metrics"]
+__all__ = ["neighbours", "recall_at_1", "retrieval_metrics"]

@@ -46,10 +46,8 @@ class Hierarchy:
                 self._scores[query] = self._query([of_level[row] for of_level in ranks])
 
     def means(self) -> dict[str, float]:
-        counted = self._counted
-        return {
-            name: float(self._scores[counted, i].sum()) / max(int(counted.sum()), 1) for i, name in enumerate(NAMES)
-        }
+        total = self._scores[self._counted].sum(axis=0) / max(int(self._counted.sum()), 1)
+        return dict(zip(NAMES, total.tolist(), strict=True))
 
     def _query(self, ranks: list[Array]) -> tuple[float, float, float]:
         top = len(ranks)  # levels; grade 1 is the coarsest
@@ -57,7 +55,7 @@ class Hierarchy:
         grade = np.ones(len(rank), dtype=np.int64)
         for finer in ranks[-2::-1]:
             grade[np.searchsorted(rank, finer)] += 1
-        found = np.stack([np.cumsum(grade == g) for g in range(1, top + 1)])  # (grades, relevant) up to each of them
+        found = np.stack([np.cumsum(grade == g) for g in range(1, top + 1)])  # (grades, relevant)
         total = found[:, -1]
         relevance = np.arange(1, top + 1) / top / np.maximum(total, 1)
         shared = np.minimum(relevance[grade - 1], relevance[:, None])  # (grades, relevant)

@@ -36,17 +36,23 @@ def checked(
 ) -> Inputs:
     """The arguments as tensors on one device, or a UserError."""
     if (gallery is None) != (gallery_labels is None):
-        raise UserError("give both gallery and gallery_labels, or neither for leave-one-out within the query set")
+        raise UserError(
+            "give both gallery and gallery_labels, or neither for leave-one-out within the query set"
+        )
     q = embeddings(query, "query")
     q_labels, flat = labels(query_labels, len(q), "query", q.device)
     if gallery is None:
         return Inputs(q, q, q_labels, q_labels, True, _names(levels, q_labels.shape[1], flat))
     g = embeddings(gallery, "gallery").to(q.device)
     if g.shape[1] != q.shape[1]:
-        raise UserError(f"query embeddings have {q.shape[1]} dimensions, gallery embeddings {g.shape[1]}: give the same")
+        raise UserError(
+            f"query embeddings have {q.shape[1]} dimensions, gallery embeddings {g.shape[1]}: give the same"
+        )
     g_labels, _ = labels(gallery_labels, len(g), "gallery", q.device)
     if g_labels.shape[1] != q_labels.shape[1]:
-        raise UserError(f"query labels have {q_labels.shape[1]} levels, gallery labels {g_labels.shape[1]}: give the same")
+        raise UserError(
+            f"query labels have {q_labels.shape[1]} levels, gallery labels {g_labels.shape[1]}: give the same"
+        )
     return Inputs(q, g, q_labels, g_labels, False, _names(levels, q_labels.shape[1], flat))
 
 
@@ -59,7 +65,9 @@ def embeddings(given: object, name: str = "query") -> Tensor:
     if x.ndim != 2:
         raise UserError(f"{name} embeddings have shape {tuple(x.shape)}; expected (n, d)")
     if x.shape[0] == 0 or x.shape[1] == 0:
-        raise UserError(f"{name} embeddings are empty (shape {tuple(x.shape)}); expected at least one row and column")
+        raise UserError(
+            f"{name} embeddings are empty (shape {tuple(x.shape)}); expected at least one row and column"
+        )
     if x.is_complex() or x.dtype == torch.bool:
         raise UserError(f"{name} embeddings have type {x.dtype}; expected real numbers")
     if not x.is_floating_point():
@@ -67,7 +75,9 @@ def embeddings(given: object, name: str = "query") -> Tensor:
     if not bool(torch.isfinite(x).all()):
         bad = int((~torch.isfinite(x)).any(dim=1).nonzero()[0])
         count = int((~torch.isfinite(x)).any(dim=1).sum())
-        raise UserError(f"{name} embeddings hold NaN or infinity in {count} of {len(x)} rows (first: row {bad})")
+        raise UserError(
+            f"{name} embeddings hold NaN or infinity in {count} of {len(x)} rows (first: row {bad})"
+        )
     return x
 
 
@@ -77,7 +87,9 @@ def labels(given: object, n: int, name: str, device: torch.device) -> tuple[Tens
     if y is None:
         array = np.asarray(given)
         if array.dtype.kind not in "iuf":
-            raise UserError(f"{name} labels have type {array.dtype}; expected integers (encode names as numbers first)")
+            raise UserError(
+                f"{name} labels have type {array.dtype}; expected integers (encode names as numbers first)"
+            )
         if array.dtype == np.uint64:
             array = array.astype(np.int64)
         y = torch.as_tensor(np.ascontiguousarray(array))
@@ -90,17 +102,20 @@ def labels(given: object, n: int, name: str, device: torch.device) -> tuple[Tens
     flat = y.ndim == 1
     y = y.unsqueeze(1) if flat else y
     if y.ndim != 2 or y.shape[1] == 0:
-        raise UserError(f"{name} labels have shape {tuple(y.shape)}; expected (n,) or (n, levels), finest first")
+        raise UserError(
+            f"{name} labels have shape {tuple(y.shape)}; expected (n,) or (n, levels), finest first"
+        )
     if len(y) != n:
-        raise UserError(f"{n} {name} embeddings but {len(y)} {name} labels: give one label for each embedding")
+        raise UserError(
+            f"{n} {name} embeddings but {len(y)} {name} labels: give one label for each embedding"
+        )
     return y.to(device=device, dtype=torch.int64), flat
 
 
-def recall_ks(ks: Sequence[int]) -> tuple[int, ...]:
-    ks = tuple(ks)
-    if not all(isinstance(k, int | np.integer) and not isinstance(k, bool) and k >= 1 for k in ks):
-        raise UserError(f"ks = {ks!r}: expected integers from 1 on, such as (1, 10, 100)")
-    return tuple(int(k) for k in ks)
+def positive_integers(name: str, given: Sequence[int]) -> tuple[int, ...]:
+    if not all(isinstance(k, int | np.integer) and not isinstance(k, bool) and k >= 1 for k in given):
+        raise UserError(f"{name} = {tuple(given)!r}: expected integers from 1 on, such as (1, 10, 100)")
+    return tuple(int(k) for k in given)
 
 
 def _names(levels: Sequence[str] | None, count: int, flat: bool) -> tuple[str, ...]:
@@ -108,5 +123,7 @@ def _names(levels: Sequence[str] | None, count: int, flat: bool) -> tuple[str, .
         return ("",)
     names = tuple(map(str, levels if levels is not None else range(count)))
     if len(names) != count or len(set(names)) != count:
-        raise UserError(f"levels = {names!r}: expected {count} different names, one for each column of the labels")
+        raise UserError(
+            f"levels = {names!r}: expected {count} different names, one for each column of the labels"
+        )
     return names

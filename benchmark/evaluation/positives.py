@@ -32,12 +32,8 @@ class Positives:
 
     def members(self, queries: Array) -> tuple[Array, Array]:
         """Gallery indices of the positives, (queries, most), and which of them are: not padding, not the query."""
-        width = int((self.stop - self.start)[queries].max())
+        width = max(int((self.stop - self.start)[queries].max()), 1)
         place = self.start[queries, None] + np.arange(width)
         found = self.order[np.minimum(place, len(self.order) - 1)]
         valid = place < self.stop[queries, None]
         return found, valid & (found != queries[:, None]) if self.leave_one_out else valid
-
-    def differs(self, query: int, columns: Array) -> Array:
-        """Whether each of `columns` has another label than the query."""
-        return self.gallery[columns] != self.query[query]

@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmark.evaluation.inputs import checked
 from benchmark.evaluation.positives import Positives
-from benchmark.evaluation.similarity import TIE, Block, Similarities
+from benchmark.evaluation.similarity import TIE, Array, Block, Similarities
 
 
 def recall_at_1(
@@ -26,14 +26,20 @@ def _hits(block: Block, positives: Positives) -> int:
     members, valid = positives.members(block.rows)
     own = np.where(valid, np.take_along_axis(block.values, members, axis=1), -np.inf)  # (rows, positives)
     rows = np.arange(len(own))[:, None]
-    block.values[rows, np.where(valid, members, members[:, :1])] = -np.inf  # the first is a positive, or the query
+    # Padding is replaced by the first member, which is a positive or the query itself.
+    block.values[rows, np.where(valid, members, members[:, :1])] = -np.inf
     best, rival = own.max(axis=1), block.values.max(axis=1)
+    if block.exact:
+        return int((best > rival + TIE).sum())
     margin = block.margin(best)
-    doubtful = (np.abs(best - rival) <= margin).nonzero()[0]
     hits = best > rival
-    near = [(block.values[row] >= best[row] - margin[row]).nonzero()[0] for row in doubtful]
-    block.doubt(sum(map(len, near)))
-    for row, columns in zip(doubtful, near, strict=True):
+    for row in (np.abs(best - rival) <= margin).nonzero()[0]:
         close = members[row, own[row] >= best[row] - margin[row]]
-        hits[row] = block.cosines(row, close).max() > block.cosines(row, columns).max() + TIE
+        near = (block.values[row] >= best[row] - margin[row]).nonzero()[0]
+        block.doubt(len(near))
+        hits[row] = _closest(block, row, close) > _closest(block, row, near) + TIE
     return int(hits.sum())
+
+
+def _closest(block: Block, row: int, columns: Array) -> float:
+    return block.cosines(np.full(len(columns), row), columns).max()

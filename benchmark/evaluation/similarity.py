@@ -6,6 +6,7 @@ as they were given. So no result depends on the size of the blocks, on the numbe
 """
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -29,14 +30,30 @@ class Block:
     """Similarities of some queries to the whole gallery; -inf for the query itself in leave-one-out."""
 
     def __init__(self, source: "Similarities", rows: Array, values: Array, exact: bool) -> None:
-        self.source, self.rows, self.values, self.exact = source, rows, values, exact  # values: (rows, gallery)
+        self.source = source
+        self.rows = rows  # (rows,) indices of the queries
+        self.values = values  # (rows, gallery) float32, or float64 if exact
+        self.exact = exact
         self._doubts = values.size * UNDECIDED
+        self._ordered: Array | None = None
 
-    def cosines(self, row: int, columns: Array) -> Array:
-        """Float64 cosines of the query in `row` of the block to some of the gallery."""
-        if self.exact:
-            return self.values[row, columns]
-        return self.source.cosines(int(self.rows[row]), columns)
+    @property
+    def is_ordered(self) -> bool:
+        return self._ordered is not None
+
+    @property
+    def ordered(self) -> Array:
+        """The values with each row ascending: without their indices they sort several times faster."""
+        if self._ordered is None:
+            self._ordered = self.values.copy()
+            threads = torch.get_num_threads() if self.values.size > 1_000_000 else 1
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(lambda part: part.sort(axis=1), np.array_split(self._ordered, threads)))
+        return self._ordered
+
+    def cosines(self, rows: Array, columns: Array) -> Array:
+        """Float64 cosines of pairs: the query in a row of the block, and a sample of the gallery."""
+        return self.values[rows, columns] if self.exact else self.source.cosines(self.rows[rows], columns)
 
     def margin(self, values: Array) -> Array:
         """How far apart two similarities near `values` have to be for their order to be certain."""
@@ -66,30 +83,49 @@ class Similarities:
         self._gallery32, self._gallery, self._gallery_scale = (
             (self._query32, self._query, self._query_scale) if same else _prepared(gallery)
         )
-        # A row needs its similarities, a sorted copy and a comparison mask, in float64 at worst.
-        self.rows = int(np.clip(memory_mb * 2**20 // (20 * self.size), 1, ROWS))
-        self._buffer = torch.empty(0)
+        self._memory = memory_mb * 2**20
+        self._buffers = [torch.empty(0), torch.empty(0)]
         self._float64 = False  # a block was undecided: later ones go to float64 at once
 
-    def map(self, order: Array, use: Callable[[Block], T]) -> Iterator[tuple[Array, T]]:
-        """`use` on blocks of the queries in `order`, again on float64 similarities where it raises Undecided."""
-        for start in range(0, len(order), self.rows):
-            rows = order[start : start + self.rows]
-            result = None
-            if not self._float64:
-                try:
-                    result = use(self.block(rows))
-                except Undecided:
-                    self._float64 = True
-            yield rows, use(self.exact_block(rows)) if result is None else result
+    def map(self, order: Array, use: Callable[[Block], T], width: int = 0) -> Iterator[tuple[Array, T]]:
+        """`use` on blocks of the queries in `order`, again on float64 similarities where it raises Undecided.
 
-    def block(self, rows: Array) -> Block:
+        `width` is how many columns of its own `use` makes for a query, to keep within the memory.
+        """
+        # At worst a row is held in float64, once more for the next block and once more sorted.
+        step = int(np.clip(self._memory // (24 * self.size + 72 * width), 1, ROWS))
+        parts = [order[start : start + step] for start in range(0, len(order), step)]
+        for rows, block in zip(parts, self._ahead(parts), strict=True):
+            try:
+                yield rows, use(block)
+            except Undecided:
+                self._float64 = True
+                yield rows, use(self.exact_block(rows))
+
+    def _ahead(self, parts: list[Array]) -> Iterator[Block]:
+        """The blocks of `parts`, each product made while the block before it is in use."""
+        if torch.get_num_threads() == 1 or len(parts) < 2:
+            yield from (self._next(rows, 0) for rows in parts)
+            return
+        with ThreadPoolExecutor(1) as pool:
+            coming = pool.submit(self._next, parts[0], 0)
+            for i in range(len(parts)):
+                block = coming.result()
+                if i + 1 < len(parts):
+                    coming = pool.submit(self._next, parts[i + 1], (i + 1) % 2)
+                yield block
+
+    def _next(self, rows: Array, buffer: int) -> Block:
+        return self.exact_block(rows) if self._float64 else self.block(rows, buffer)
+
+    def block(self, rows: Array, buffer: int = 0) -> Block:
         with _full_precision(self._query32.device):
             query = self._query32[torch.from_numpy(rows).to(self._query32.device)]
             if query.device.type == "cpu":
-                if len(self._buffer) < len(rows):  # fresh memory for every block costs more than the sums on it
-                    self._buffer = torch.empty(len(rows), self.size)
-                values = torch.mm(query, self._gallery32.T, out=self._buffer[: len(rows)]).numpy()
+                # Fresh memory for every block would cost more than what is done with it.
+                if len(self._buffers[buffer]) < len(rows):
+                    self._buffers[buffer] = torch.empty(len(rows), self.size)
+                values = torch.mm(query, self._gallery32.T, out=self._buffers[buffer][: len(rows)]).numpy()
             else:
                 values = (query @ self._gallery32.T).cpu().numpy()
         return self._without_self(Block(self, rows, values, exact=False))
@@ -102,9 +138,13 @@ class Similarities:
             values[:, part] = query @ torch.from_numpy(gallery).T
         return self._without_self(Block(self, rows, values.numpy(), exact=True))
 
-    def cosines(self, query: int, columns: Array) -> Array:
-        q = self._query[query].astype(np.float64) * self._query_scale[query]
-        return (self._gallery[columns].astype(np.float64) @ q) * self._gallery_scale[columns]
+    def cosines(self, queries: Array, columns: Array) -> Array:
+        """Float64 cosines of pairs."""
+        result = np.empty(len(queries))
+        for part in _parts(len(queries), 256):  # few enough to stay in the cache
+            q = self._query[queries[part]].astype(np.float64)
+            result[part] = np.einsum("ij,ij->i", q, self._gallery[columns[part]].astype(np.float64))
+        return result * self._query_scale[queries] * self._gallery_scale[columns]
 
     def _without_self(self, block: Block) -> Block:
         if self.leave_one_out:
@@ -122,7 +162,8 @@ def _prepared(x: Tensor) -> tuple[Tensor, Array, Array]:
     scale = np.ones(len(x))
     for part in _parts(len(x)):
         row = x[part].double()
-        row = row / row.abs().amax(dim=1, keepdim=True).clamp_min(torch.finfo(torch.float64).tiny)  # no overflow
+        largest = row.abs().amax(dim=1, keepdim=True)
+        row = row / largest.clamp_min(torch.finfo(torch.float64).tiny)  # so that no square overflows
         row = torch.nn.functional.normalize(row, dim=1)  # a zero row stays zero: cosine 0 to everything
         unit[part] = row.float()
         if x.dtype == torch.float64:

@@ -1,0 +1,70 @@
+"""The nearest samples of the gallery, exactly, for re-ranking and for the health of the embedding space.
+
+A list holds all that are as similar as its last member (a tie is never cut by chance), up to `TIED` beyond the number asked for.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmark.evaluation.inputs import embeddings
+from benchmark.evaluation.similarity import TIE, Array, Block, Similarities
+
+TIED = 64  # members that ties may add; a collapsed embedding would make lists as long as the gallery
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Lists of gallery indices, most similar first, equally similar by index; the query itself is not in its list."""
+
+    index: Array  # (queries, longest); padded with the size of the gallery
+    cosine: Array  # (queries, longest) float64; padded with -inf
+
+    @classmethod
+    def empty(cls, queries: int, gallery: int, count: int) -> "Neighbours":
+        width = min(count + TIED, gallery)
+        return cls(np.full((queries, width), gallery), np.full((queries, width), -np.inf))
+
+    def set(self, queries: Array, found: "Neighbours") -> None:
+        self.index[queries, : found.index.shape[1]] = found.index
+        self.cosine[queries, : found.index.shape[1]] = found.cosine
+
+    def first(self, count: int) -> Array:
+        """Which members are among the first `count` of their list, or as similar as the last of these."""
+        if count < 1:
+            return np.zeros(self.index.shape, dtype=bool)
+        last = self.cosine[:, min(count, self.cosine.shape[1]) - 1, None]
+        return (self.cosine >= last - TIE) & (self.cosine > -np.inf)
+
+
+def neighbours(query: object, gallery: object = None, k: int = 10) -> Neighbours:
+    """The `k` nearest samples of the gallery to each query, or of the other queries if there is no gallery."""
+    q = embeddings(query, "query")
+    g = q if gallery is None else embeddings(gallery, "gallery").to(q.device)
+    similarities = Similarities(q, g, leave_one_out=gallery is None)
+    result = Neighbours.empty(len(q), len(g), k)
+    for rows, found in similarities.map(np.arange(len(q)), lambda block: block_neighbours(block, k)):
+        result.set(rows, found)
+    return result
+
+
+def block_neighbours(block: Block, count: int) -> Neighbours:
+    size = block.source.size
+    count = min(count, size - block.source.leave_one_out)
+    if count < 1:
+        return Neighbours.empty(len(block.rows), size, 0)
+    ordered = block.ordered if block.is_ordered else np.partition(block.values, -count, axis=1)
+    last = ordered[:, -count]
+    low = last - block.margin(last)
+    near = [(values >= least).nonzero()[0] for values, least in zip(block.values, low.tolist(), strict=True)]
+    lengths = np.array([len(columns) for columns in near])
+    block.doubt(int((lengths - count).sum()))
+    rows, columns = np.repeat(np.arange(len(near)), lengths), np.concatenate(near)
+    cosines = block.cosines(rows, columns)
+    order = np.lexsort((columns, -cosines, rows))
+    place = np.arange(len(rows)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    found = Neighbours.empty(len(near), size, int(lengths.max()))
+    found.index[rows, place], found.cosine[rows, place] = columns[order], cosines[order]
+    kept = found.first(count)[:, : count + TIED]
+    index, cosine = found.index[:, : count + TIED], found.cosine[:, : count + TIED]
+    return Neighbours(np.where(kept, index, size), np.where(kept, cosine, -np.inf))
