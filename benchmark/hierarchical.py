@@ -61,8 +61,7 @@ def _groups(
 ) -> np.ndarray:
     """All members in groups of `per_class` images of one class, in random order: (groups, per_class).
 
-    The last group of a class is filled up with other images of the class, so that a batch has `per_class` of
-    each; on SOP this gives the 655 batches that the paper calls an epoch.
+    The last group of a class is filled up with other images of the class, so that a batch has `per_class` of each.
     """
     members = generator.permutation(members)
     members = members[np.argsort(labels[members], kind="stable")]  # by class, random within
