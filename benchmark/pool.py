@@ -93,7 +93,7 @@ class Dask:
                 "--backend dask needs --scheduler: the address that `dask scheduler` prints, tcp://…"
             )
         try:
-            self.client = Client(scheduler, timeout=20, set_as_default=False)
+            self.client = Client(scheduler, timeout=10, set_as_default=False)
         except (OSError, ValueError) as problem:
             raise UserError(
                 f"no Dask scheduler answers at {scheduler!r} ({problem}); start one: dask scheduler"
@@ -110,5 +110,5 @@ class Dask:
         return self.executor.submit(function, *args)
 
     def close(self, kill: bool) -> None:
-        self.executor.shutdown(wait=False, cancel_futures=True)
+        self.executor.shutdown(wait=False)  # cancels what has not begun
         self.client.close(timeout=5)

@@ -7,6 +7,7 @@ come with the project.
 
 import contextlib
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 FINISHED = ("ok", "diverged")  # diverging is an outcome of the spec; any other status is worth another try
 KIND = ("dataset", "backbone", "lane", "image_size", "method")  # what the time for a batch depends on
+
+
+LEFTOVER = 3600.0  # seconds after which nobody is still writing a file
 
 
 class Outcome(NamedTuple):
@@ -69,6 +73,9 @@ class Store:
             self.runs.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.runs):
                 pass
+            for leftover in self.runs.glob(".*.tmp"):  # of a driver that was killed while it wrote
+                if time.time() - leftover.stat().st_mtime > LEFTOVER:
+                    leftover.unlink(missing_ok=True)
         except OSError as problem:
             raise UserError(
                 f"cannot write to the results folder {str(self.results)!r} ({problem.strerror}); "

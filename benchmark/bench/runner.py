@@ -1,0 +1,142 @@
+"""Speed of the runner: planning, reading back, its own cost per run, and how two workers compare with one.
+
+Run by `make bench`; what is compared is measured in the same run.
+"""
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmark import planner
+from benchmark.planner import Family
+from benchmark.pool import Loky, Pool, Sequential
+from benchmark.progress import Progress
+from benchmark.runner import Runner
+from benchmark.spec import RunSpec
+from benchmark.store import Store
+from benchmark.study import Study
+from benchmark.worker import Job, row
+
+Row = dict[str, object]
+HERE = "benchmark.bench.runner"
+
+
+def run() -> list[Row]:
+    return [_planning(), _overhead(), _reading(), *_workers()]
+
+
+def instant(spec: RunSpec, **where: object) -> dict[str, object]:
+    """A run that takes no time: what remains is the runner's own."""
+    metrics = {f"test/{name}": 0.5 for name in ("R@1", "R@2", "R@4", "R@8", "mAP", "mAP@R")}
+    curve = [{"epoch": epoch, "loss": 0.1, "train/R@1": 0.9, "test/R@1": 0.5} for epoch in range(20)]
+    return {"status": "ok", "score": 0.5, "best_epoch": 1, "metrics": metrics, "curve": curve}
+
+
+def busy(spec: RunSpec, **where: object) -> dict[str, object]:
+    """A run of steady arithmetic on one core, as training is, without anything to load."""
+    total = 0
+    for i in range(4_000_000):
+        total += i * i % 7
+    return {"status": "ok", "score": total % 100 / 100}
+
+
+def _row(name: str, n: int, seconds: float, ratio: float, baseline: str) -> Row:
+    return {
+        "area": "runner",
+        "name": name,
+        "n": n,
+        "seconds": seconds,
+        "peak_mb": None,
+        "ratio": ratio,
+        "baseline": baseline,
+    }
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _families(seeds: int) -> list[Family]:
+    """A study of so many runs that differ in the seed."""
+    return planner.families(
+        Study("bench", "bench", "quick", "Bench", ("glyphs",), ("triplet",), "glyphs", seeds=seeds)
+    )
+
+
+def _run(results: Path, pool: Pool, executor: str, seeds: int) -> Runner:
+    job = Job(data=results, checkpoints=None, executor=f"{HERE}:{executor}")
+    with (results / "log").open("w") as log:
+        runner = Runner(Store(results), pool, job, Progress(log), {})
+        runner.run(_families(seeds))
+    return runner
+
+
+def _planning() -> Row:
+    """The command line from start to end: 10,000 runs of a study without tuning."""
+    command = [
+        sys.executable,
+        "-m",
+        "benchmark",
+        "plan",
+        "main",
+        "--set",
+        "tuning=false",
+        "--results",
+        "none",
+    ]
+    command += [
+        "--set",
+        'methods=["contrastive","triplet"]',
+        "--set",
+        'protocols=["test"]',
+        "--set",
+        "seeds=5000",
+    ]
+    seconds = min(
+        _seconds(lambda: subprocess.run(command, check=True, capture_output=True)) for _ in range(3)
+    )
+    return _row("plan, start to end", 10_000, seconds, seconds / 2, "2 s allowed")
+
+
+def _overhead(runs: int = 200) -> Row:
+    with tempfile.TemporaryDirectory() as folder:
+        seconds = _seconds(lambda: _run(Path(folder), Sequential(), "instant", runs)) / runs
+    return _row("the runner's own time, a run", runs, seconds, seconds / 0.05, "50 ms allowed")
+
+
+def _reading(runs: int = 500) -> Row:
+    """A finished sweep planned, read and tabulated."""
+    with tempfile.TemporaryDirectory() as folder:
+        store, families = Store(Path(folder)), _families(runs)
+        job = Job(data=Path(folder), checkpoints=None)
+        for task in families[0].known({}).tasks:
+            store.write_run(row(task.spec, instant(task.spec), job))
+
+        def read() -> None:
+            assert not families[0].known(store.outcomes()).waiting
+            assert len(store.frame().groupby(["dataset", "method"])["test/R@1"].agg(["mean", "std"])) == 1
+
+        seconds = _seconds(read)
+    return _row("plan, read and tabulate a finished sweep", runs, seconds, seconds / 5, "5 s allowed")
+
+
+def _workers(runs: int = 24) -> list[Row]:
+    """The same runs with one worker and with two; on two cores, two should be nearly twice as fast."""
+    seconds = {}
+    for workers in (1, 2):
+        pool = Loky(workers)
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
+            _run(Path(other), pool, "busy", 2 * workers)  # starts the processes
+            seconds[workers] = _seconds(lambda place=folder, on=pool: _run(Path(place), on, "busy", runs))
+    pool.close(kill=False)
+    return [
+        _row("sweep with one worker", runs, seconds[1], 1.0, "one worker"),
+        _row(
+            "sweep with two workers", runs, seconds[2], seconds[1] / seconds[2], "one worker, times as fast"
+        ),
+    ]
