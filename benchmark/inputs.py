@@ -58,6 +58,7 @@ class ArrayInputs:
             assert isinstance(others, ArraySource)  # training_view has checked it
             images[spoiled] = others.array[view.replaced[spoiled]]
         self.training = self._tensor(images)
+        self.shrunk: dict[bytes, torch.Tensor] = {}  # evaluated sets, which come again after every epoch
 
     def _tensor(self, images: np.ndarray) -> torch.Tensor:
         """(n, h, w, c) uint8 to (n, channels, image_size, image_size) uint8."""
@@ -79,8 +80,11 @@ class ArrayInputs:
             )
 
     def plain(self, indices: np.ndarray) -> Iterator[torch.Tensor]:
-        for part in _parts(indices):
-            yield normalised(self.backbone, self._tensor(self.array[part]).float() / 255)
+        key = indices.tobytes()
+        if key not in self.shrunk:
+            self.shrunk[key] = self._tensor(self.array[indices])
+        for part in self.shrunk[key].split(EVALUATION_BATCH):
+            yield normalised(self.backbone, part.float() / 255)
 
     def plain_train(self, positions: np.ndarray) -> Iterator[torch.Tensor]:
         for part in _parts(positions):

@@ -11,6 +11,7 @@ import os
 import re
 import tempfile
 import unicodedata
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ MIN_FACES = 12  # a character must exist in so many typefaces
 LAYOUT = 1  # raise when the drawing changes
 
 
+@lru_cache(maxsize=2)  # a worker does many runs on it
 def open(root: Path) -> Dataset:
     faces = _faces()
     key = hashlib.sha256(f"{LAYOUT} {SIDE} {POINT} {BASELINE} {MIN_FACES}".encode())
