@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from plots.table import MARKS, Cell, Column, Row, Table, number, shown, signed
 
 PREAMBLE = "\\usepackage{array,booktabs,graphicx} \\usepackage[table]{xcolor}"
+WIDE = 6  # columns that fit a narrow column of a page
 LATEX = {
     "\\": "\\textbackslash{}", "&": "\\&", "%": "\\%", "$": "\\$", "#": "\\#", "_": "\\_", "{": "\\{",
     "}": "\\}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "<": "$<$", ">": "$>$", "|": "$|$",
@@ -57,11 +58,12 @@ def _latex(table: Table) -> str:
     )
     shade = ">{\\columncolor[gray]{0.9}}"
     align = "l" + "".join((shade if c.shaded else "") + ("l" if c.text else "c") for c in table.columns)
-    lines = ["\\begin{table}", "\\centering"]
+    star = "*" if len(table.columns) > WIDE else ""  # across both columns of a two-column page
+    lines = [f"\\begin{{table{star}}}", "\\centering"]
     lines += [f"\\caption{{{escape_latex(' '.join(table.caption))}}}"]
     lines += [
         f"\\label{{tab:{re.sub('[^A-Za-z0-9]+', '-', f'{table.name} {table.part}').strip('-')}}}",
-        "\\small",
+        "\\vspace{4pt}\\small",
     ]
     # Wide tables shrink to the line, narrow ones keep their size.
     lines += ["\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%"]
@@ -77,7 +79,7 @@ def _latex(table: Table) -> str:
     lines += ["\\bottomrule", "\\end{tabular}}"]
     for text_, mark in notes.items():
         lines.append(f"\\par\\smallskip\\footnotesize $^{{\\mathrm{{{mark}}}}}$ {escape_latex(text_)}")
-    return "\n".join([*lines, "\\end{table}"]) + "\n"
+    return "\n".join([*lines, f"\\end{{table{star}}}"]) + "\n"
 
 
 def _latex_groups(table: Table) -> list[str]:

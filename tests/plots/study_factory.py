@@ -71,7 +71,8 @@ def write_study(
                 "study": study, "scale": scale, "dataset": dataset, "method": method, "protocol": protocol,
                 "setting": setting, "phase": "final", "variation": as_json(variation), "trial": -1,
                 "seed": seed, "lr": lr, "params": "{}", "run_id": spec.run_id, "chosen": True, "edge": edge,
-                "extended": False, "trials": 6 if trained else 0, "lr_low": 1e-4, "lr_high": 3e-2,
+                "extended": False, "search": "{}", "trials": 6 if trained else 0,
+                "lr_low": 1e-4, "lr_high": 3e-2,
                 "tuned": '{"lam":0.8}' if method == "contextual" else "{}",
             }
         )  # fmt: skip
