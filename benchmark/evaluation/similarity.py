@@ -152,19 +152,23 @@ class Similarities:
         return block
 
 
+def unit_rows(x: Tensor) -> Tensor:
+    """The rows in float64 at length 1; a zero row stays zero, which is cosine 0 to everything."""
+    row = x.double()
+    largest = row.abs().amax(dim=1, keepdim=True)
+    row = row / largest.clamp_min(torch.finfo(torch.float64).tiny)  # so that no square overflows
+    return torch.nn.functional.normalize(row, dim=1)
+
+
 def _prepared(x: Tensor) -> tuple[Tensor, Array, Array]:
     """Unit rows in float32 on the device of `x`; the rows as given on the CPU, and what makes these unit length."""
     if x.dtype == torch.bfloat16:
         x = x.float()  # numpy has no bfloat16
     unit = torch.empty(x.shape, dtype=torch.float32, device=x.device)
-    given = x.cpu().numpy()
-    given = np.empty_like(given) if x.dtype == torch.float64 else given
+    given = np.empty(x.shape) if x.dtype == torch.float64 else x.cpu().numpy()
     scale = np.ones(len(x))
     for part in _parts(len(x)):
-        row = x[part].double()
-        largest = row.abs().amax(dim=1, keepdim=True)
-        row = row / largest.clamp_min(torch.finfo(torch.float64).tiny)  # so that no square overflows
-        row = torch.nn.functional.normalize(row, dim=1)  # a zero row stays zero: cosine 0 to everything
+        row = unit_rows(x[part])
         unit[part] = row.float()
         if x.dtype == torch.float64:
             given[part] = row.cpu().numpy()
