@@ -5,7 +5,7 @@ read before. `inputs.py` calls this for photos; PIL works outside Python's lock,
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ def batches(
     workers: int = 0,
     key: tuple[object, ...] = (),
     device: "torch.device | str" = "cpu",
-) -> "Iterator[torch.Tensor]":
+) -> "Generator[torch.Tensor, None, None]":
     """A float tensor (n, c, h, w) in [0, 1] for each batch of indices; `key` names the draws of an epoch."""
     import torch
 
@@ -43,7 +43,7 @@ def pixel_batches(
     transform: Transform,
     workers: int = 0,
     key: tuple[object, ...] = (),
-) -> Iterator[np.ndarray]:
+) -> Generator[np.ndarray, None, None]:
     """The same as uint8."""
 
     def picture(number: int, place: int, index: int) -> np.ndarray:

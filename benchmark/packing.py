@@ -8,7 +8,7 @@ import json
 import re
 import shutil
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -90,7 +90,7 @@ def pack_folder(dataset: Dataset, step: FirstStep, root: Path) -> Path:
 
 def pack(
     dataset: Dataset, step: FirstStep, indices: np.ndarray, root: Path, workers: int = 2
-) -> Iterator[int]:
+) -> Generator[int, None, None]:
     """Make a pack, or go on with one that was interrupted; yields how many images are in it so far."""
     folder = pack_folder(dataset, step, root)
     with locked(folder / "lock"):

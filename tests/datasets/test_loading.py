@@ -107,8 +107,8 @@ def test_crops_are_as_large_and_as_often_flipped_as_torchvisions():
             [RandomResizedCrop.get_params(image, [0.16, 1.0], [3 / 4, 4 / 3]) for _ in range(3000)]
         )
     ours = np.array([transforms.crop_box(300, 400, 0.16, numpy_generator(i)) for i in range(3000)])
-    assert np.allclose(ours.mean(0), theirs.mean(0), rtol=0.05)
-    assert np.allclose(ours.std(0), theirs.std(0), rtol=0.08)
+    assert np.allclose(ours.mean(0), theirs.mean(0), rtol=0, atol=5)  # pixels; three standard errors
+    assert np.allclose(ours.std(0), theirs.std(0), rtol=0, atol=5)
     ramp = np.repeat(np.arange(100, dtype=np.uint8)[None, :, None], 90, axis=0).repeat(3, axis=2)
     flips = [transforms.training(SPEC)(ramp, numpy_generator(i)) for i in range(400)]
     share = np.mean([f[0, 0, 0] > f[0, -1, 0] for f in flips])
