@@ -7,6 +7,7 @@ A method with a high test R@1 at a low train R@1 generalises; one that moves rig
 import math
 
 import pandas as pd
+from matplotlib.axes import Axes
 
 from benchmark.errors import UserError
 from plots import caption, frames, style
@@ -34,11 +35,21 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
         of_dataset = means[means["dataset"] == dataset]
         for method in style.ordered(of_dataset["method"]):
             path, look = of_dataset[of_dataset["method"] == method], style.look(method)
-            every = max(1, len(path) // 3)  # a few markers tell methods apart without colour
-            drawn = {"color": look.colour, "marker": look.marker, "markersize": 3.5, "linewidth": 0.9}
-            axis.plot(path[X], path[Y], "--", markevery=(0, every), label=style.title(method), **drawn)
+            bold = method == "contextual"
+            axis.plot(
+                *(path[X], path[Y]),
+                color=look.colour,
+                linestyle="--",
+                linewidth=1.6 if bold else 0.8,
+                marker=look.marker,
+                markersize=3.5,
+                markevery=max(1, len(path) // 4),  # a few tell methods apart without colour
+                label=style.title(method),
+                zorder=3 if bold else 2,
+            )
             last = path.iloc[-1]
-            axis.plot(last[X], last[Y], "*", color=look.colour, markersize=8, markeredgewidth=0)
+            axis.plot(last[X], last[Y], "*", color=look.colour, markersize=8, markeredgewidth=0, zorder=4)
+        _look_at_the_end(axis, of_dataset)
         axis.set(title=dataset, xlabel="train R@1 (%)", ylabel="test R@1 (%)")
         style.percent_axis(axis.xaxis)
         style.percent_axis(axis.yaxis)
@@ -47,7 +58,7 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
     figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=3 * columns)
     seeds = runs[runs["status"] == "ok"]["seed"].nunique()
     words = [
-        "Test R@1 against train R@1 over the course of training; the star is the end of training.",
+        "Test R@1 against train R@1 over the course of training, without its first fifth; stars: the end.",
         f"Mean over {seeds} seed{'s' if seeds != 1 else ''}, no band: the line is a path, not a function.",
         *(
             f"{d}: {caption.setting(runs[(runs['dataset'] == d) & (runs['status'] == 'ok')])}"
@@ -56,3 +67,11 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
         caption.SCALES.get(results.scale, ""),
     ]
     return style.Drawing(figure, " ".join(words))
+
+
+def _look_at_the_end(axis: Axes, means: pd.DataFrame) -> None:
+    """Leave the first fifth of training out of view: all methods rise alike there, and differ at the end."""
+    late = means[means["epoch"] > means["epoch"].max() / 5]
+    for limits, values in ((axis.set_xlim, late[X]), (axis.set_ylim, late[Y])):
+        room = 0.04 * (values.max() - values.min()) or 0.01
+        limits(values.min() - room, values.max() + room)
