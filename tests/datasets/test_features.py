@@ -1,0 +1,139 @@
+"""Frozen features: computed once, shared, and exactly what the backbone would have given."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from trees import photo
+
+from benchmark import features as module
+from benchmark import transforms
+from benchmark.datasets import open_dataset
+from benchmark.features import features
+from benchmark.model import POOLS, build_seeded_backbone
+from benchmark.seeds import numpy_generator
+from benchmark.spec import RunSpec
+
+SPEC = RunSpec(
+    dataset="birds",
+    lane="frozen",
+    backbone="convnet",
+    image_size=16,
+    resize=20,
+    augmentation="crop",
+    pooling="max",
+)
+
+
+@pytest.fixture
+def birds(tmp_path):
+    for c in range(6):
+        for i in range(4):
+            photo(tmp_path / "birds" / f"class{c}" / f"{i}.png", 10 * c + i)
+    return open_dataset(str(tmp_path / "birds"), tmp_path)
+
+
+def stored(root) -> list[str]:
+    return sorted(path.name for path in (root / "features").rglob("*.npy"))
+
+
+def test_features_are_what_the_backbone_gives_for_each_image(birds, tmp_path):
+    found = features(birds, SPEC, tmp_path)
+    backbone = build_seeded_backbone(SPEC)
+    mean, std = backbone.mean[0], backbone.std[0]
+    for index in range(len(birds)):
+        pixels = transforms.evaluation(SPEC)(birds.source.read(index), numpy_generator())
+        x = torch.tensor(pixels / 255.0, dtype=torch.float32).permute(2, 0, 1).mean(0, keepdim=True)[None]
+        with torch.no_grad():
+            expected = POOLS["max"](backbone.module.eval()((x - mean) / std))[0].numpy()
+        assert np.allclose(found.views[0][index], expected, rtol=1e-4, atol=1e-5)
+    assert found.dim == backbone.out_features
+    assert isinstance(found.views[0], np.memmap)
+
+
+def test_nothing_is_computed_twice(birds, tmp_path, monkeypatch):
+    before = np.array(features(birds, SPEC, tmp_path).views[0])
+    monkeypatch.setattr(module._Maker, "_compute", lambda *_: pytest.fail("computed again"))
+    for same in (SPEC, SPEC.replace(lr=1.0, method="triplet", embedding_dim=8, layer_norm=True)):
+        assert (features(birds, same, tmp_path).views[0] == before).all()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"image_size": 8}, {"pooling": "average"}, {"resize_square": True}, {"seed": 1}, {"resize": 24}],
+    ids=str,
+)
+def test_another_transform_or_other_weights_are_other_features(other, birds, tmp_path):
+    features(birds, SPEC, tmp_path)
+    features(birds, SPEC.replace(**other), tmp_path)
+    assert len(stored(tmp_path)) == 2
+
+
+def test_other_images_are_other_features(birds, tmp_path):
+    before = np.array(features(birds, SPEC, tmp_path).views[0])
+    photo(tmp_path / "birds" / "class0" / "0.png", 99, (60, 50))
+    after = features(open_dataset(str(tmp_path / "birds"), tmp_path), SPEC, tmp_path).views[0]
+    assert (before[0] != after[0]).any()
+    assert np.allclose(before[1:], after[1:], rtol=1e-4, atol=1e-5)
+
+
+def test_views_are_augmented_and_more_of_them_keep_the_first(birds, tmp_path):
+    two = features(birds, SPEC.replace(views=2), tmp_path)
+    three = features(birds, SPEC.replace(views=3), tmp_path)
+    assert len(stored(tmp_path)) == 3
+    for a, b in zip(two.views, three.views, strict=False):
+        assert (a == b).all()
+    i = birds.train
+    assert (three.views[0][i] != three.views[1][i]).any(axis=1).all()
+    assert (three.views[1][i] != three.views[2][i]).any(axis=1).all()
+    picked = three.rows(i[:3], view=np.array([0, 1, 2]))
+    assert (picked == np.stack([three.views[v][i[v]] for v in range(3)])).all()
+
+
+def test_replaced_images_have_the_features_of_their_distractors(birds, tmp_path):
+    for i in range(3):
+        photo(tmp_path / "web" / f"{i}.png", 200 + i, (33, 44))
+    noisy = SPEC.replace(image_noise=0.5, distractors=str(tmp_path / "web"))
+    found = features(birds, noisy, tmp_path)
+    assert found.distractors is not None
+    assert found.distractors.shape == (3, found.dim)
+    rows = found.rows(np.array([0, 1, 2]), np.array([-1, 2, -1]))
+    assert (rows[0] == found.views[0][0]).all()
+    assert (rows[1] == found.distractors[2]).all()
+
+
+def test_two_processes_that_start_together_make_one_file(birds, tmp_path):
+    code = (
+        "import sys; from pathlib import Path; from benchmark.datasets import open_dataset;"
+        "from benchmark.features import features; from benchmark.spec import RunSpec;"
+        "root = Path(sys.argv[1]); spec = RunSpec.from_json(sys.argv[2]);"
+        "print(features(open_dataset(str(root / 'birds'), root), spec, root).views[0].sum())"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path), SPEC.canonical()]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    printed = [process.communicate(timeout=120)[0] for process in both]
+    assert printed[0] == printed[1] != ""
+    assert len(stored(tmp_path)) == 1
+    assert not list((tmp_path / "features").rglob("*.part"))
+
+
+def test_a_failure_in_the_middle_leaves_nothing_that_looks_finished(birds, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "BATCH", 5)
+    birds.source.path(20).write_bytes(b"broken")
+    with pytest.raises(ValueError, match="cannot be decoded"):
+        features(birds, SPEC, tmp_path)
+    assert stored(tmp_path) == []
+    assert not list((tmp_path / "features").rglob("*.part"))
+
+
+def test_imagenet_weights_that_install_like_a_package_see_photos(birds, tmp_path):
+    spec = SPEC.replace(
+        backbone="efficientnet_lite0", pretrained=True, image_size=32, resize=36, pooling="average"
+    )
+    found = features(birds, spec, tmp_path)
+    assert found.views[0].shape == (24, 1280)
+    assert np.isfinite(found.views[0]).all()
+    assert (features(birds, spec.replace(seed=5), tmp_path).views[0] == found.views[0]).all()
+    assert len(stored(tmp_path)) == 1  # trained weights do not depend on the seed
