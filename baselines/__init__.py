@@ -1,14 +1,15 @@
 """The methods: one file each, found by its presence; a new file is a new row of every table.
 
-`names()` and `card(name)` read the files without importing them (planning needs no torch); `build(name, ...)` makes the loss that
-the trainer calls. Files that start with an underscore are parts shared by several methods. `python -m benchmark list` shows the cards.
+`names()` and `card(name)` read the files without importing them, since planning needs no torch; `build(name, ...)` makes the
+loss that the trainer calls. Files that start with an underscore are parts that methods share.
+`python -m benchmark list` shows the cards.
 """
 
 import ast
 import importlib
 import inspect
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,7 +110,7 @@ def checked_params(of: Card, params: dict[str, Any]) -> dict[str, Any]:
     return of.params | params
 
 
-@lru_cache(maxsize=None)
+@cache
 def _read(path: Path, modified: int) -> Card:
     """The card of one file, from its syntax tree: nothing is imported or run. `modified` only renews the cache."""
     tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))

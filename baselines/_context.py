@@ -1,7 +1,7 @@
 """Value and gradient of λ L_context + μ L_contrast together, without autograd: the form in which `contextual.py` trains.
 
-Both need the same neighbourhoods, so one pass makes the loss and its gradient with respect to the embeddings. Two ways give the
-same numbers: dense matrix products (here), and neighbour lists (`_neighbours.py`) where neighbourhoods are small beside the batch.
+Both need the same neighbourhoods, so one pass makes the loss and its gradient with respect to the embeddings. Two ways give
+the same numbers: dense products (here), and neighbour lists (`_neighbours.py`) where neighbourhoods are small beside the batch.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Result(NamedTuple):
 
 
 class ContextLoss(torch.autograd.Function):
-    """f (n, d) with unit rows, labels (n,) -> λ L_context + μ L_contrast, L_context, L_contrast; only the first has a gradient."""
+    """f (n, d) with unit rows, labels (n,) -> λ L_context + μ L_contrast, and both terms to look at, without gradient."""
 
     @staticmethod
     def forward(ctx, f: Tensor, labels: Tensor, terms: Terms):
@@ -90,10 +90,10 @@ def _dense(f: Tensor, s: Tensor, labels: Tensor, terms: Terms, gradient: bool) -
         X += G * Q
         del R, Q, E
         G *= A
-        K = G / (2 * rest)  # (n, n) gradient of M₋ where 1_N is 1
-        G.div_(2 * size).add_(K)
+        K = G / (2 * rest)  # (n, n) gradient of M₋
+        G /= 2 * size  # (n, n) gradient of M₊
         X += (G + G.T) @ A
-        X -= (K.sum(dim=1) + K.sum(dim=0))[:, None]
+        X -= (K + K.T) @ A.neg_().add_(1)  # not by M₋ = n − … + M₊: where |Nᶜ| is small, that would cancel
     contrast = s.new_zeros(())
     if terms.contrast_weight:
         below = torch.where(same.fill_diagonal_(False), terms.pos_margin - s, 0).clamp_(min=0)  # (n, n)

@@ -1,7 +1,7 @@
 """The contrastive term that the contextual loss and the AP surrogates are combined with.
 
-The same function as `contrastive.py` (paper eq. 19; pytorch-metric-learning's ContrastiveLoss on cosines), written on the similarity
-matrix that those losses already have, because lists of all n² pairs do not fit large batches.
+The same function as `contrastive.py` (pytorch-metric-learning's ContrastiveLoss on cosines), written on the similarity matrix
+that those losses already have, because lists of all n² pairs do not fit large batches.
 """
 
 import torch

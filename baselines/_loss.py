@@ -1,7 +1,7 @@
 """Loss: what the trainer calls, around the method's own module.
 
-It checks the batch, works in float32 on L2-normalised embeddings whatever comes in, adds the similarity regulariser, and keeps the
-parts of the last value for the training curves. `baselines.build` makes it.
+It checks the batch, works in float32 on L2-normalised embeddings whatever comes in, adds the similarity regulariser, and keeps
+the parts of the last value for the training curves. `baselines.build` makes it.
 """
 
 import torch

@@ -60,7 +60,9 @@ def find(s: Tensor, labels: Tensor, terms: "Terms") -> Lists | None:
     inside = x >= bound[i]
     i, j, x = i[inside], j[inside], x[inside]
     A = Pairs.of(i, j, n)
-    if int(A.size[j].sum() * 4 + torch.bincount(j).square().sum()) > min(n**3 // SHARE, 16 * n**2):
+    if 2 * int(A.size.max()) > n or int(A.size[j].sum() * 4 + torch.bincount(j).square().sum()) > min(
+        n**3 // SHARE, 16 * n**2
+    ):
         return None
     B = x >= half[i]
     back = -(2 - 2 * at(s.view(-1), j * n + i)) + terms.eps

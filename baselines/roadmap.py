@@ -41,17 +41,18 @@ def bound(
     return value, slope.masked_fill_(far, rho)
 
 
-def sup_ap(s: Tensor, labels: Tensor, **constants: float) -> Tensor:
-    return RankLoss.apply(s, labels, step, partial(bound, **constants))
+def sup_ap(s: Tensor, labels: Tensor, tau: float, delta: float, rho: float, offset: float) -> Tensor:
+    return RankLoss.apply(s, labels, step, partial(bound, tau=tau, delta=delta, rho=rho, offset=offset))
 
 
 def build(
     *,
     num_classes: int,
     embedding_dim: int,
-    lam: float,
-    pos_margin: float,
-    neg_margin: float,
-    **constants: float,
+    tau: float,
+    delta: float,
+    rho: float,
+    offset: float,
+    **weights: float,
 ) -> nn.Module:
-    return WithContrast(partial(sup_ap, **constants), lam, pos_margin, neg_margin)
+    return WithContrast(partial(sup_ap, tau=tau, delta=delta, rho=rho, offset=offset), **weights)
