@@ -124,8 +124,18 @@ def write_file(path: Path, rows: Iterable[Mapping[str, Any]], kind: str) -> None
     import pyarrow.parquet as pq
 
     table = pa.Table.from_pylist(list(rows), schema=schema(kind))
+    many = (
+        table.num_rows > 1
+    )  # dictionaries and statistics double the size and the reading time of a single row
     with replacing(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
+        pq.write_table(
+            table,
+            temporary,
+            compression="zstd" if many else "snappy",
+            use_dictionary=many,
+            write_statistics=many,
+            write_page_checksum=True,
+        )
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from benchmark import planner
@@ -132,7 +133,7 @@ def _workers(runs: int = 24) -> list[Row]:
         pool = Loky(workers)
         with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
             _run(Path(other), pool, "busy", 2 * workers)  # starts the processes
-            seconds[workers] = _seconds(lambda place=folder, on=pool: _run(Path(place), on, "busy", runs))
+            seconds[workers] = _seconds(partial(_run, Path(folder), pool, "busy", runs))
     pool.close(kill=False)
     return [
         _row("sweep with one worker", runs, seconds[1], 1.0, "one worker"),

@@ -3,7 +3,7 @@
 import pytest
 from conftest import STUDY, Desk
 
-from benchmark import study
+from benchmark import planner, study
 from benchmark.errors import UserError
 
 
@@ -48,8 +48,6 @@ def test_mistakes_are_named_with_file_key_and_nearest_valid_key(
 ):
     assert change[0] in STUDY
     with pytest.raises(UserError) as caught:
-        from benchmark import planner
-
         planner.families(load(STUDY.replace(*change, 1)))
     message = str(caught.value)
     assert "\n" not in message
