@@ -13,7 +13,7 @@ from baselines.contextual import context_loss
 from benchmark.ceiling import ceiling
 from benchmark.corruption import TrainingView
 from benchmark.datasets.dataset import ArraySource, Dataset
-from benchmark.evaluation import distance_histograms, health, recall_at_1, reranked_metrics, retrieval_metrics
+from benchmark.evaluation import distance_histograms, health, recall_at_1, retrieval_metrics
 from benchmark.inputs import Inputs
 from benchmark.model import EmbeddingModel
 from benchmark.samplers import balanced
@@ -87,13 +87,13 @@ class Judge:
         z = self._embed(self.inputs.plain(self.query))
         against = None if self.gallery is None else self._embed(self.inputs.plain(self.gallery))
         others = None if self.gallery is None else self._labels(self.gallery)
-        found = retrieval_metrics(z, labels, against, others, ks=self.spec.ks, levels=dataset.levels)
-        finest = f"/{dataset.levels[0]}"
-        metrics = {f"test/{name.removesuffix(finest)}": value for name, value in found.items()}
-        for k in self.spec.rerank:
-            fine = None if others is None else others[:, 0]
-            again = reranked_metrics(z, labels[:, 0], against, fine, k=k, ks=self.spec.ks)
-            metrics |= {f"rerank{k}/{name}": value for name, value in again.items()}
+        found = retrieval_metrics(
+            z, labels, against, others, ks=self.spec.ks, levels=dataset.levels, rerank=self.spec.rerank
+        )
+        metrics = {}
+        for name, value in found.items():  # the finest level goes without its name
+            plain = name.removesuffix(f"/{dataset.levels[0]}")
+            metrics[plain if plain.startswith("rerank") else f"test/{plain}"] = value
         metrics |= {f"health/{name}": value for name, value in health(z, labels[:, 0]).items()}
         if isinstance(dataset.source, ArraySource) and self.gallery is None:
             metrics["data/ceiling R@1"] = ceiling(dataset.source.array[self.query], labels[:, 0])

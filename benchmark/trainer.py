@@ -57,7 +57,7 @@ def train(
     for _ in range(start * per_epoch):  # batches already seen
         next(batches)
     if start == 0 and not _record(
-        outcome, model, judge(), epoch=0, loss=math.nan, lr=spec.lr, candidate=epochs == 0
+        outcome, model, judge(), epoch=0, lr=spec.lr, candidate=epochs == 0
     ):
         return outcome
 
