@@ -1,0 +1,37 @@
+"""Runs the small experiments that explain the loss (rolling point, toy circles …); seconds, no study.
+
+python -m benchmark synthetic
+python -m benchmark synthetic toy_circles --again
+"""
+
+import argparse
+from pathlib import Path
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="*", metavar="NAME", help="default: all of them (--list)")
+    parser.add_argument(
+        "--results", type=Path, default=Path("results"), metavar="DIR", help="default: results"
+    )
+    parser.add_argument("--data", type=Path, default=Path("data"), metavar="DIR", help="default: data")
+    parser.add_argument("--again", action="store_true", help="also what is there already")
+    parser.add_argument("--list", action="store_true", help="list the names and run nothing")
+
+
+def execute(args: argparse.Namespace) -> int:
+    from benchmark import synthetic
+    from benchmark.errors import unknown
+
+    for name in args.names:
+        if name not in synthetic.names():
+            raise unknown(
+                "synthetic experiment", name, synthetic.names(), "python -m benchmark synthetic --list"
+            )
+    for name in args.names or synthetic.names():
+        if args.list:
+            print(name)
+            continue
+        made = synthetic.make(name, args.results, args.data, args.again)
+        path = args.results / "synthetic" / f"{name}.parquet"
+        print(f"{path}: written" if made else f"{name}: is there already (--again to make it anew)")
+    return 0

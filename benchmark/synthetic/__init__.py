@@ -1,0 +1,89 @@
+"""Small experiments that explain the loss instead of comparing methods: seconds on a CPU, no study, no tuning.
+
+A module here is one experiment and one figure of the same name: its `table(data)` gives the columns that `plots/` draws.
+`python -m benchmark synthetic` writes them as `results/synthetic/<name>.parquet`, whole or not at all, and skips what is there.
+"""
+
+import ast
+import importlib
+import json
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from benchmark.errors import UserError, unknown
+from benchmark.schema import replacing
+from benchmark.spec import RECIPE
+
+FOLDER = Path(__file__).parent
+KEY = b"benchmark.synthetic"
+
+
+def names() -> list[str]:
+    return sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("_"))
+
+
+def key(name: str) -> dict[str, Any]:
+    """Everything that an experiment's numbers depend on, without running or importing it.
+
+    The letters of the embedded data are drawn from matplotlib's typefaces, hence its version.
+    """
+    if name not in names():
+        raise unknown("synthetic experiment", name, names(), "python -m benchmark synthetic --list")
+    said = _said(FOLDER / f"{name}.py")
+    return {
+        "name": name,
+        "version": said["VERSION"],
+        "recipe": RECIPE,
+        "letters": version("matplotlib") if said.get("GLYPHS") else "",
+    }
+
+
+def make(name: str, results: Path, data: Path, again: bool = False) -> bool:
+    """Write an experiment's table; False if it is there already, from the same code and inputs."""
+    asked = key(name)
+    path = results / "synthetic" / f"{name}.parquet"
+    committed = results / "reference" / "synthetic" / f"{name}.parquet"
+    if not again and asked in (stored_key(path), stored_key(committed)):
+        return False
+    columns = importlib.import_module(f"benchmark.synthetic.{name}").table(data)
+    try:
+        _write(path, columns, asked)
+    except OSError as problem:
+        raise UserError(
+            f"cannot write {str(path)!r} ({problem.strerror}); choose another folder with --results DIR"
+        ) from None
+    return True
+
+
+def stored_key(path: Path) -> dict[str, Any] | None:
+    """The key that a file was made under, None if there is no such file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return json.loads(pq.read_schema(path).metadata[KEY])
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
+        return None  # not there, damaged or not ours: it is made again
+
+
+def _write(path: Path, columns: dict[str, list], asked: dict[str, Any]) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.table(columns).replace_schema_metadata({KEY: json.dumps(asked, sort_keys=True)})
+    with replacing(path) as temporary:
+        pq.write_table(table, temporary, compression="zstd")
+
+
+@cache
+def _said(path: Path) -> dict[str, Any]:
+    """The literal constants VERSION and GLYPHS of a module, from its syntax tree: planning imports no torch."""
+    said: dict[str, Any] = {}
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            word = node.targets[0].id
+            if word in ("VERSION", "GLYPHS"):
+                said[word] = ast.literal_eval(node.value)
+    return said
