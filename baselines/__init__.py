@@ -8,6 +8,7 @@ loss that the trainer calls. Files that start with an underscore are parts that 
 import ast
 import importlib
 import inspect
+import math
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -94,20 +95,28 @@ def build(
 
 def checked_params(of: Card, params: dict[str, Any]) -> dict[str, Any]:
     """`of.params` updated with `params`, or a UserError that names what fits."""
+    values = dict(of.params)
     for key, value in params.items():
-        if key not in of.params:
-            raise unknown(f"parameter of {of.name}", key, of.params, LIST)
-        default = of.params[key]
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        fits = (
-            number
-            if default is None or isinstance(default, int | float)
-            else isinstance(value, type(default))
-        )
-        if not (fits or value is default):
-            kind = "a number" if default is None or isinstance(default, int | float) else f"like {default!r}"
-            raise UserError(f"{of.name}: {key} = {value!r} must be {kind} (default {default!r})")
-    return of.params | params
+        if key not in values:
+            raise unknown(f"parameter of {of.name}", key, values, LIST)
+        values[key] = _like(value, of.params[key], f"{of.name}: {key} = {value!r}")
+    return values
+
+
+def _like(value: Any, default: Any, given: str) -> Any:
+    """`value` as the kind of its default; None stands for a number that is worked out from others."""
+    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(default, int) and not isinstance(default, bool):
+        if number and value == int(value):
+            return int(value)
+        raise UserError(f"{given} must be a whole number (default {default})")
+    if default is None or isinstance(default, float):
+        if number or (value is None and default is None):
+            return value
+        raise UserError(f"{given} must be a number (default {default})")
+    if not isinstance(value, type(default)):
+        raise UserError(f"{given} must be of the kind of its default, {default!r}")
+    return value
 
 
 @cache

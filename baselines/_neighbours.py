@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 ROWS = 256  # rows of an n × n matrix that are worked on at a time: they stay in the processor's cache
 SMALLEST = 384  # smaller batches are faster with dense products
-SHARE = 300  # lists are used below n³ / SHARE walks: about where both ways take the same time
+FULL = 8  # lists are used below n² / FULL pairs, and
+SHARE = 300  # below n³ / SHARE walks: about where both ways take the same time
+MOST = 16  # and below MOST · n² walks: bounds memory
+WIDEST = 0.5  # no neighbourhood may be a larger share of the batch: sums over its complement would cancel
 TILE = 128  # side of the tiles in which a matrix is transposed: two fit in the cache
 
 
@@ -41,7 +44,7 @@ def find(s: Tensor, labels: Tensor, terms: "Terms") -> Lists | None:
     if n < SMALLEST:
         return None
     _, kind, count = labels.unique(return_inverse=True, return_counts=True)
-    if int(count.square().sum()) > n * n // 8:
+    if int(count.square().sum()) > n * n / FULL:
         return None
     near = -(2 - 2 * s.topk(k).values)  # (n, k) −D of the k nearest
     bound, half = near[:, k - 1], near[:, k // 2 - 1]  # (n,)
@@ -50,7 +53,7 @@ def find(s: Tensor, labels: Tensor, terms: "Terms") -> Lists | None:
     if terms.contrast_weight:
         least = least.clamp(max=terms.neg_margin)
     found = s >= least[:, None]  # (n, n)
-    if int(found.count_nonzero()) > n * n // 8:
+    if int(found.count_nonzero()) > n * n / FULL:
         return None
     i, j = found.nonzero().unbind(1)
     v = at(s.view(-1), i * n + j)
@@ -60,9 +63,8 @@ def find(s: Tensor, labels: Tensor, terms: "Terms") -> Lists | None:
     inside = x >= bound[i]
     i, j, x = i[inside], j[inside], x[inside]
     A = Pairs.of(i, j, n)
-    if 2 * int(A.size.max()) > n or int(A.size[j].sum() * 4 + torch.bincount(j).square().sum()) > min(
-        n**3 // SHARE, 16 * n**2
-    ):
+    walks = int(4 * A.size[j].sum() + torch.bincount(j).square().sum())
+    if int(A.size.max()) > n * WIDEST or walks > min(n**3 / SHARE, MOST * n**2):
         return None
     B = x >= half[i]
     back = -(2 - 2 * at(s.view(-1), j * n + i)) + terms.eps
