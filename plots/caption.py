@@ -10,6 +10,7 @@ import pandas as pd
 
 from benchmark import study
 from benchmark.errors import UserError
+from plots.cells import trains
 
 INTERVAL = (
     "Values in percent: mean ± half-width of the 95 % t-interval over seeds. Bold: the best mean; ≈: not "
@@ -53,7 +54,8 @@ def protocol(name: str, runs: pd.DataFrame) -> str:
 
 
 def usual(runs: pd.DataFrame) -> dict[str, Any]:
-    """The most frequent value of each fact."""
+    """The most frequent value of each fact, among the runs that train something."""
+    runs = runs[runs["method"].map(trains)] if runs["method"].map(trains).any() else runs
     return {name: runs[name].mode().iloc[0] for name in FACTS if name in runs and runs[name].notna().any()}
 
 

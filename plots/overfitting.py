@@ -7,7 +7,6 @@ A method with a high test R@1 at a low train R@1 generalises; one that moves rig
 import math
 
 import pandas as pd
-from matplotlib.axes import Axes
 
 from benchmark.errors import UserError
 from plots import caption, frames, style
@@ -26,6 +25,8 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
         raise UserError(f"study {STUDY!r} has no finished run with train and test R@1 over epochs")
     points = points[points["method"] != "untrained"].dropna(subset=[X, Y])
     means = points.groupby(["dataset", "method", "epoch"], as_index=False)[[X, Y]].mean()
+    # All methods rise alike at first and differ at the end, which is what the figure is about.
+    means = means[means["epoch"] > means.groupby("dataset")["epoch"].transform("max") / 5]
     datasets = frames.datasets(means)
     columns = min(2, len(datasets))
     rows = math.ceil(len(datasets) / columns)
@@ -49,7 +50,6 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
             )
             last = path.iloc[-1]
             axis.plot(last[X], last[Y], "*", color=look.colour, markersize=8, markeredgewidth=0, zorder=4)
-        _look_at_the_end(axis, of_dataset)
         axis.set(title=dataset, xlabel="train R@1 (%)", ylabel="test R@1 (%)")
         style.percent_axis(axis.xaxis)
         style.percent_axis(axis.yaxis)
@@ -67,11 +67,3 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
         caption.SCALES.get(results.scale, ""),
     ]
     return style.Drawing(figure, " ".join(words))
-
-
-def _look_at_the_end(axis: Axes, means: pd.DataFrame) -> None:
-    """Leave the first fifth of training out of view: all methods rise alike there, and differ at the end."""
-    late = means[means["epoch"] > means["epoch"].max() / 5]
-    for limits, values in ((axis.set_xlim, late[X]), (axis.set_ylim, late[Y])):
-        room = 0.04 * (values.max() - values.min()) or 0.01
-        limits(values.min() - room, values.max() + room)

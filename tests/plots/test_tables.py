@@ -109,7 +109,9 @@ def test_a_method_whose_tuning_is_not_finished_keeps_its_row(tmp_path):
 def test_a_row_trained_otherwise_than_its_neighbours_says_so(tmp_path):
     write_study(tmp_path, methods=("contrastive", "contextual"), fields={"epochs": 8})
     write_study(tmp_path, methods=("triplet",), fields={"epochs": 4})
+    write_study(tmp_path, methods=("untrained",), fields={"epochs": 1}, seeds=9)
     table = tables(tmp_path)[0]
+    assert row_of(table, "Untrained").notes == ()  # nothing was trained
     assert row_of(table, "Triplet").notes == ("trained with epochs 4 (others 8)",)
     assert row_of(table, "Contrastive").notes == ()
 
