@@ -105,6 +105,10 @@ class _Maker:
 
     def _make(self, path: Path, source: Source, indices: np.ndarray, view: int) -> None:
         temporary = path.with_suffix(f".{os.getpid()}.part")
+        for left in path.parent.glob(
+            f"{path.stem}.*.part"
+        ):  # of a worker that was killed; the lock is ours now
+            left.unlink(missing_ok=True)
         try:
             out: np.ndarray | None = None
             done = 0
