@@ -44,7 +44,9 @@ def modules() -> tuple[dict[str, ModuleType], dict[str, str]]:
 def needed(kinds: list[str]) -> list[str]:
     """The studies that tables or figures are made from: their STUDY, and what else they NEED."""
     found = [module for module in modules()[0].values() if module.KIND in kinds]
-    return sorted({study for module in found for study in (module.STUDY, *getattr(module, "NEEDS", ())) if study})
+    return sorted(
+        {study for module in found for study in (module.STUDY, *getattr(module, "NEEDS", ())) if study}
+    )
 
 
 def produce(module: ModuleType, results: Results) -> list[Table] | style.Drawing:
@@ -128,7 +130,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--results", type=Path, default=Path("results"), help="folder of results")
     parser.add_argument("--only", default="", help="names, with commas between them")
     parser.add_argument("--list", action="store_true", help="list the names and make nothing")
-    parser.add_argument("--studies", action="store_true", help="name the studies that they need and make nothing")
+    parser.add_argument(
+        "--studies", action="store_true", help="name the studies that they need and make nothing"
+    )
     given = parser.parse_args(arguments)
     kinds = [kind for kind, folder in FOLDERS.items() if given.what in ("all", folder)]
     warnings.simplefilter("always", UserWarning)

@@ -5,6 +5,7 @@ mixes protocols, scales or settings: each has its own section. Every table modul
 """
 
 import dataclasses
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import pandas as pd
@@ -49,6 +50,14 @@ def compare(
         Part(layout, results, name, runs[runs["dataset"] == name], paper[paper["dataset"] == name]).table()
         for name in names
     ]
+
+
+def compare_each(
+    frame: pd.DataFrame, results: Results, layout: Callable[[str], Layout], others: Iterable[str] = ()
+) -> list[Table]:
+    """The same where the columns depend on the data set; `others` are data sets that only the paper has."""
+    names = dict.fromkeys([*frames.datasets(frame), *others])
+    return [table for name in names for table in compare(frame, results, layout(name), [name])]
 
 
 class Part:

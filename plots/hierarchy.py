@@ -6,8 +6,7 @@ data set, as the evaluator names them ("test/mAP/order").
 
 import pandas as pd
 
-from plots import frames
-from plots.comparison import compare
+from plots.comparison import compare_each
 from plots.frames import Results
 from plots.layout import Layout, Measure
 from plots.table import Table
@@ -28,8 +27,7 @@ FINE = (
 
 
 def make(frame: pd.DataFrame, results: Results) -> list[Table]:
-    datasets = dict.fromkeys([*frames.datasets(frame), *PAPER])
-    return [table for name in datasets for table in compare(frame, results, _layout(frame, name), [name])]
+    return compare_each(frame, results, lambda dataset: _layout(frame, dataset), PAPER)
 
 
 def _layout(frame: pd.DataFrame, dataset: str) -> Layout:

@@ -65,6 +65,14 @@ def recalls(*ks: int) -> tuple[Measure, ...]:
     return tuple(Measure(f"test/R@{k}", f"R@{k}", shaded=k == 1) for k in ks)
 
 
+KS = {"sop": (1, 10, 100, 1000), "inat": (1, 4, 16, 32), "inshop": (1, 10, 20, 30, 40, 50)}
+
+
+def usual_recalls(dataset: str) -> tuple[Measure, ...]:
+    """The k that the literature reports on a data set."""
+    return recalls(*KS.get(dataset, (1, 2, 4, 8)))
+
+
 MAP = Measure("test/mAP", "mAP")
 MAP_AT_R = Measure("test/mAP@R", "mAP@R")
 TRAIN = Measure("train/R@1", "train R@1", ranked=False)

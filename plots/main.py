@@ -5,20 +5,23 @@
 
 import pandas as pd
 
-from plots.comparison import compare
+from plots.comparison import compare_each
 from plots.frames import Results
-from plots.layout import MAP, MAP_AT_R, TRAIN, Layout, recalls
+from plots.layout import MAP, MAP_AT_R, TRAIN, Layout, usual_recalls
 from plots.table import Table
 
 KIND = "table"
 STUDY = "main"
-LAYOUT = Layout(
-    STUDY,
-    (*recalls(1, 2, 4, 8, 10, 100, 1000), MAP, MAP_AT_R, TRAIN),
-    extras=("lr", "tuned", "trials", "seeds"),
-    note="Train R@1 is that of the chosen epoch; untrained is the network before training.",
-)
+
+
+def _layout(dataset: str) -> Layout:
+    return Layout(
+        STUDY,
+        (*usual_recalls(dataset), MAP, MAP_AT_R, TRAIN),
+        extras=("lr", "tuned", "trials", "seeds"),
+        note="Train R@1 is that of the chosen epoch; untrained is the network before training.",
+    )
 
 
 def make(frame: pd.DataFrame, results: Results) -> list[Table]:
-    return compare(frame, results, LAYOUT)
+    return compare_each(frame, results, _layout)

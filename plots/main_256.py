@@ -5,20 +5,20 @@
 
 import pandas as pd
 
-from plots import frames
-from plots.comparison import compare
+from plots.comparison import compare_each
 from plots.frames import Results
-from plots.layout import Layout, recalls
+from plots.layout import Layout, recalls, usual_recalls
 from plots.table import Table
 
 KIND = "table"
 STUDY = "main_256"
-KS = {"cub": (1, 2, 4, 8), "cars": (1, 2, 4, 8), "sop": (1, 10, 100), "inat": (1, 4, 16, 32)}
+PAPER = ("cub", "cars", "sop", "inat")
 
-OTHERS = (1, 2, 4, 8)
+
+def _layout(dataset: str) -> Layout:
+    columns = recalls(1, 10, 100) if dataset == "sop" else usual_recalls(dataset)
+    return Layout(STUDY, columns)
 
 
 def make(frame: pd.DataFrame, results: Results) -> list[Table]:
-    datasets = dict.fromkeys([*frames.datasets(frame), *KS])
-    layouts = {dataset: Layout(STUDY, recalls(*KS.get(dataset, OTHERS))) for dataset in datasets}
-    return [t for name, layout in layouts.items() for t in compare(frame, results, layout, [name])]
+    return compare_each(frame, results, _layout, PAPER)
