@@ -62,30 +62,14 @@ def _table(study: str, dataset: str, runs: pd.DataFrame, scale: str) -> Table | 
     for (protocol, setting), part in runs.groupby(["protocol", "setting"], sort=True):
         cells: dict[str, dict[str, Cell]] = {name: {} for name in style.ordered(part["method"])}
         for disturbance, rows, scores in disturbed(part):
-            loss = Column(disturbance.field, f"lost per {disturbance.unit}", disturbance.title, digits=2)
-            ends = (Column(f"{disturbance.field} {end}", end, disturbance.title) for end in ("first", "last"))
-            columns |= {column.key: column for column in (loss, *ends)}
-            fitted = pd.DataFrame({name: slopes(levels, disturbance.per) for name, levels in scores.items()})
-            fitted = fitted.dropna(axis=1, how="all")
-            told = separable(fitted)["separable"] if fitted.shape[1] > 1 else pd.Series(dtype=bool)
-            best = fitted.mean().idxmax() if fitted.shape[1] > 1 else None
-            for name, levels in scores.items():
-                ids = tuple(rows[rows["method"] == name]["run_id"])
-                if name in fitted:
-                    slope = t_interval(fitted[name].dropna())
-                    tied = name in told and name != best and not told[name]
-                    cells[name][disturbance.field] = Cell(
-                        -slope.mean, known(slope.half), slope.n, best=name == best, tied=tied, run_ids=ids
-                    )
-                for end, level in (("first", levels.columns[0]), ("last", levels.columns[-1])):
-                    mean = t_interval(levels[level].dropna())
-                    cells[name][f"{disturbance.field} {end}"] = Cell(
-                        mean.mean, known(mean.half), mean.n, run_ids=ids
-                    )
+            made = _columns(disturbance, scores)
+            columns |= {column.key: column for column in made}
+            for name, of_method in _cells(disturbance, rows, scores, made).items():
+                cells[name] |= of_method
         keys = {"dataset": dataset, "protocol": str(protocol), "scale": scale}
-        made = [Row(style.title(n), c, keys | {"method": n}) for n, c in cells.items() if c]
-        if made:
-            sections.append(Section(f"protocol {protocol}, setting {setting}", tuple(made)))
+        filled = [Row(style.title(n), c, keys | {"method": n}) for n, c in cells.items() if c]
+        if filled:
+            sections.append(Section(f"protocol {protocol}, setting {setting}", tuple(filled)))
     if not sections:
         return None
     words = (f"Robustness of the methods of study {study}, data set {dataset}.", *_levels(runs))
@@ -94,12 +78,48 @@ def _table(study: str, dataset: str, runs: pd.DataFrame, scale: str) -> Table | 
     return Table("robustness_slopes", part_, tuple(columns.values()), tuple(sections), (*words, *footer))
 
 
-def disturbed(
-    runs: pd.DataFrame,
-) -> Iterator[tuple[Disturbance, pd.DataFrame, dict[str, pd.DataFrame]]]:
-    """Of each disturbance that is varied: its runs and, per method, percent by seed (rows) and level
-    (columns, from the mildest on).
-    """
+Scores = dict[str, pd.DataFrame]  # method → percent by seed (rows) and level (columns, from the mildest on)
+
+
+def _columns(disturbance: Disturbance, scores: Scores) -> list[Column]:
+    """The slope, and R@1 at both ends of the disturbance."""
+    levels = sorted({float(level) for table in scores.values() for level in table.columns})
+    made = [Column(disturbance.field, f"lost per {disturbance.unit}", disturbance.title, digits=2)]
+    for level in (levels[0], levels[-1]):
+        shown = f"{100 * level:g} %" if disturbance.per < 1 else f"{level:g}"
+        made.append(Column(f"{disturbance.field} {level:g}", f"R@1 at {shown}", disturbance.title))
+    return made
+
+
+def _cells(
+    disturbance: Disturbance, rows: pd.DataFrame, scores: Scores, columns: list[Column]
+) -> dict[str, dict[str, Cell]]:
+    fitted = pd.DataFrame({name: slopes(levels, disturbance.per) for name, levels in scores.items()})
+    fitted = fitted.dropna(axis=1, how="all")
+    compared = fitted.shape[1] > 1
+    told = separable(fitted)["separable"] if compared else pd.Series(dtype=bool)
+    best = fitted.mean().idxmax() if compared else None
+    cells: dict[str, dict[str, Cell]] = {}
+    for name, levels in scores.items():
+        mine = rows[rows["method"] == name]
+        cells[name] = {}
+        if name in fitted:
+            slope = t_interval(fitted[name].dropna())
+            tied = compared and name != best and not told[name]
+            cells[name][disturbance.field] = Cell(
+                -slope.mean, known(slope.half), slope.n,
+                best=name == best, tied=tied, run_ids=tuple(mine["run_id"]),
+            )  # fmt: skip
+        for level, values in levels.items():
+            mean = t_interval(values.dropna())
+            ids = tuple(mine[mine[disturbance.field] == level]["run_id"])
+            cell = Cell(mean.mean, known(mean.half), mean.n, run_ids=ids)
+            cells[name] |= {c.key: cell for c in columns if c.key == f"{disturbance.field} {level:g}"}
+    return cells
+
+
+def disturbed(runs: pd.DataFrame) -> Iterator[tuple[Disturbance, pd.DataFrame, Scores]]:
+    """Of each disturbance that is varied: its runs and the scores of every method."""
     done = runs[runs["status"] == "ok"]
     for disturbance in DISTURBANCES:
         field = disturbance.field
@@ -130,4 +150,4 @@ def _levels(runs: pd.DataFrame) -> list[str]:
     for disturbance, _, scores in disturbed(runs):
         levels = sorted({level for table in scores.values() for level in table.columns})
         found.append(f"{disturbance.title} {', '.join(f'{level:g}' for level in levels)}")
-    return [f"Levels: {'; '.join(found)}; first and last are R@1 at the ends."] if found else []
+    return [f"Levels: {'; '.join(found)}."] if found else []

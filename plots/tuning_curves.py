@@ -103,11 +103,12 @@ def _budget(axis: Any, trials: pd.DataFrame) -> None:
 
 
 def _caption(trials: pd.DataFrame, scale: str, random: bool) -> str:
-    protocols = [f"{name} {LINES.get(name, ':')}" for name in sorted(trials["protocol"].unique())]
+    drawn = {"-": "solid", "--": "dashed", ":": "dotted"}
+    protocols = [f"{drawn[LINES.get(name, ':')]} {name}" for name in sorted(trials["protocol"].unique())]
     words = [
         "The score that tuning maximises (R@1 on the classes of the protocol) against the learning rate.",
         "In colour the method of the panel (the line joins the best score at each rate, dots are all trials), "
-        f"in grey the others; lines: protocol {', '.join(protocols)}.",
+        f"in grey the others; protocols: {', '.join(protocols)}.",
         "Star: the rate that was chosen; cross: the trial diverged or failed. Mean over the tuning seeds, no band.",
     ]
     if random:

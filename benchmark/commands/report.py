@@ -1,0 +1,35 @@
+"""Writes the page with every verdict, warning, table, figure, run and method: results/report/index.html.
+
+python -m benchmark report
+python -m benchmark report --scale laptop --serve
+"""
+
+import argparse
+from pathlib import Path
+
+from benchmark.study import SCALES
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    words = f"{', '.join(SCALES)}, with commas between several (default: all that have results)"
+    parser.add_argument("--scale", default="", help=words)
+    parser.add_argument(
+        "--results", type=Path, default=Path("results"), metavar="DIR", help="default: results"
+    )
+    parser.add_argument("--serve", action="store_true", help="show it on this machine, fresh on every reload")
+    parser.add_argument(
+        "--port", type=int, default=8765, help="for --serve (default: 8765; 0: any that is free)"
+    )
+
+
+def execute(args: argparse.Namespace) -> int:
+    from plots import report
+    from plots.report.server import serve
+
+    scales = [scale.strip() for scale in args.scale.split(",") if scale.strip()]
+    if args.serve:
+        serve(args.results, scales, args.port)
+        return 0
+    path = report.write(args.results, scales)
+    print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
+    return 0

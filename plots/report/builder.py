@@ -1,0 +1,187 @@
+"""From a results folder to the page: `write` makes the file, `build` its text.
+
+Tables, figures, verdicts and warnings come from the modules of `plots/`; here they are put in order: verdicts
+and warnings first, then tables, figures, the audit, the methods and what could not be made.
+"""
+
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from benchmark.errors import unknown
+from benchmark.schema import replacing
+from benchmark.study import SCALES
+from plots import caption, style
+from plots.cells import trains
+from plots.concerns import concerns
+from plots.contest import Contest, contests
+from plots.frames import PAPER_ORDER, Results
+from plots.report import methods, page
+from plots.report.collection import Made, Pictures, collect
+from plots.report.grid import grid, sources
+from plots.report.runs import Groups, packed
+from plots.table import Table
+from plots.verdicts import ranked
+
+FIRST = ("main", "main_cub_cars", "main_sop", "main_256", "inshop")  # tables in the paper's order
+ANALYSES = ("protocol_gap", "robustness_slopes", "verdicts", "audit", "summary")  # have sections of their own
+
+
+@dataclass
+class Content:
+    """What the pages of all scales share."""
+
+    groups: Groups = field(default_factory=Groups)
+    made: list[Made] = field(default_factory=list)
+    verdicts: list[dict[str, Any]] = field(default_factory=list)
+    concerns: list[dict[str, Any]] = field(default_factory=list)
+    tuning: list[dict[str, Any]] = field(default_factory=list)
+    sources: dict[str, dict[str, str]] = field(default_factory=dict)
+    open_runs: int = 0  # that ledgers name and that are not there
+
+
+def scales_of(root: Path) -> list[str]:
+    """The scales that have results, the one that says most first."""
+    return [scale for scale in reversed(SCALES) if Results(root, scale).studies()]
+
+
+def build(root: Path, scales: list[str] | None = None, live: str = "", drawn: Pictures | None = None) -> str:
+    """The page as text. `live` is a line about its age; `drawn` keeps pictures between calls."""
+    for scale in scales or []:
+        if scale not in SCALES:
+            raise unknown("scale", scale, SCALES)
+    shown = scales or scales_of(root) or [SCALES[0]]
+    content = Content()
+    everything: Results | None = None
+    for scale in shown:
+        results = Results(root, scale)
+        if everything is not None:
+            results.runs = everything.runs  # read once for all scales
+        everything = results
+        _add(content, results, {} if drawn is None else drawn)
+    runs = everything.runs if everything is not None else pd.DataFrame()
+    grids: dict[str, list[dict[str, Any]]] = {made.name: [] for made in content.made if made.kind == "table"}
+    for made in content.made:
+        for table in made.tables:
+            grids[made.name].append(_grid(table, content, made.scale))
+    data = packed(content.groups, runs)
+    seen = {run["spec"].get("method", data["usual"].get("method")) for run in data["runs"] if "spec" in run}
+    values = _values(grids, content.tuning)
+    return page.render(
+        scales=shown,
+        rehearsal=[caption.SCALES[scale] for scale in shown if scale in caption.SCALES],
+        live=live,
+        verdicts=content.verdicts,
+        concerns=content.concerns,
+        tables=_ordered([made for made in content.made if made.kind == "table"], grids),
+        analyses={name: grids.get(name, []) for name in ANALYSES},
+        figures=[made for made in content.made if made.picture],
+        missing=[made for made in content.made if made.reason],
+        methods=methods.pages({str(name) for name in seen if name}),
+        filters=values,
+        open_runs=content.open_runs,
+        count=sum(run["status"] != "missing" for run in data["runs"]),
+        command="python -m benchmark reproduce",
+        options="" if root == Path("results") else f" --results {shlex.quote(str(root))}",
+        data=data,
+        tuning=content.tuning,
+        sources=content.sources,
+        looks={name: style.look(name).colour for name in values["method"]},
+        titles={name: style.title(name) for name in values["method"]},
+    )
+
+
+def write(root: Path, scales: list[str] | None = None) -> Path:
+    path = root / "report" / "index.html"
+    text = build(root, scales)
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return path
+
+
+def _add(content: Content, results: Results, drawn: Pictures) -> None:
+    content.made += collect(results, drawn)
+    content.tuning += methods.tuning(results, content.groups)
+    for study in ranked(results.studies()):
+        frame = results.frame(study)
+        content.open_runs += int((frame["status"] == "missing").sum())
+        for concern in concerns(frame):
+            told = {"study": study, "scale": results.scale, "level": concern.level, "text": concern.text}
+            content.concerns.append(told | {"places": concern.places})
+        if study.startswith("main") or study == "inshop":
+            content.verdicts += [_verdict(contest, content.groups) for contest in contests(frame)]
+
+
+def _verdict(contest: Contest, groups: Groups) -> dict[str, Any]:
+    """A contest as a card: the sentences, and every contender with its interval on a common axis."""
+    means = {name: contest.mean(name) for name in contest.ordered()}
+    # The untrained network is far behind and would press the others together: it may lie off the axis.
+    on_axis = [m for name, m in means.items() if trains(_method(contest, name))] or list(means.values())
+    ends = [end for m in on_axis for end in ((m.low, m.high) if m.n > 1 else (m.mean, m.mean))]
+    low, high = min(ends), max(ends)
+    span = (high - low) or 1.0
+    low, span = low - 0.06 * span, 1.1 * span
+
+    def at(value: float) -> float:
+        return round(100 * (value - low) / span, 2)
+
+    rows = [
+        {
+            "title": contest.title(name),
+            "method": _method(contest, name),
+            "colour": style.look(_method(contest, name)).colour,
+            "text": f"{mean.mean:.1f}" + (f" ± {mean.half:.1f}" if mean.n > 1 else ""),
+            "state": "best" if name == contest.best else "open" if name in contest.open() else "behind",
+            "at": at(mean.mean),
+            "left": max(0.0, at(mean.low)) if mean.n > 1 else at(mean.mean),
+            "width": round(at(mean.high) - max(0.0, at(mean.low)), 2) if mean.n > 1 else 0,
+            "group": groups.number(contest.of(name)["run_id"]),
+        }
+        for name, mean in means.items()
+    ]
+    told = {name: getattr(contest, name) for name in ("study", "scale", "dataset", "protocol")}
+    return told | {"place": contest.place(), "sentences": contest.sentences(), "rows": rows}
+
+
+def _method(contest: Contest, name: str) -> str:
+    return str(contest.of(name)["method"].iloc[0])
+
+
+def _grid(table: Table, content: Content, scale: str) -> dict[str, Any]:
+    made = grid(table, content.groups, scale)
+    made["id"] = page.slug(f"{scale} {table.name} {table.part}")
+    while made["id"] in content.sources:  # names that differ in punctuation only
+        made["id"] += "-x"
+    content.sources[made["id"]] = sources(table)
+    return made
+
+
+def _ordered(made: list[Made], grids: dict[str, list]) -> list[dict[str, Any]]:
+    """The tables of the paper, the main comparisons first."""
+    names = [name for name in grids if name not in ANALYSES and grids[name]]
+    names.sort(key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name))
+    about = {one.name: one.about for one in made}
+    return [{"name": name, "about": about[name], "grids": grids[name]} for name in names]
+
+
+def _values(grids: dict[str, list], tuning: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """What each filter offers: values of rows that we ran; what only the paper has is one choice, "other"."""
+    found: dict[str, set[str]] = {"dataset": set(), "method": set(), "protocol": set(), "scale": set()}
+    for made in (made for of_name in grids.values() for made in of_name):
+        for row in (row for section in made["sections"] for row in section["rows"]):
+            if any(cell["group"] is not None for cell in row["cells"]):
+                for key, value in row["keys"].items():
+                    found[key].add(value)
+    for one in tuning:
+        for key, values in found.items():
+            values.add(one[key])
+    place = {name: i for i, name in enumerate(PAPER_ORDER)}
+    return {
+        "dataset": sorted(found["dataset"], key=lambda name: (place.get(name, len(place)), name)),
+        "method": style.ordered(found["method"]),
+        "protocol": sorted(found["protocol"]),
+        "scale": [scale for scale in SCALES if scale in found["scale"]],
+    }
