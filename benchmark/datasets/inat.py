@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.datasets.dataset import Dataset, FileSource, fingerprint, levelled
-from benchmark.datasets.tree import SUFFIXES, check_counts, locate, sizes
+from benchmark.datasets.tree import SUFFIXES, check_counts, locate, some_sizes
 from benchmark.errors import UserError
 from benchmark.seeds import numpy_generator
 
@@ -80,7 +80,7 @@ def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
         query=test,
         gallery=None,
         source=FileSource(folder, files),
-        fingerprint=fingerprint("inat", files, labels, in_train, sizes(folder, files, ARCHIVE)),
+        fingerprint=fingerprint("inat", files, labels, in_train, some_sizes(folder, files)),
     )
 
 

@@ -11,6 +11,7 @@ from trees import photo
 from benchmark import features as module
 from benchmark import transforms
 from benchmark.datasets import open_dataset
+from benchmark.datasets.dataset import ArraySource, Dataset
 from benchmark.features import features
 from benchmark.model import POOLS, build_seeded_backbone
 from benchmark.seeds import numpy_generator
@@ -102,6 +103,27 @@ def test_replaced_images_have_the_features_of_their_distractors(birds, tmp_path)
     rows = found.rows(np.array([0, 1, 2]), np.array([-1, 2, -1]))
     assert (rows[0] == found.views[0][0]).all()
     assert (rows[1] == found.distractors[2]).all()
+
+
+def test_letters_have_features_and_moved_views_too(tmp_path):
+    array = numpy_generator("letters").integers(0, 256, (8, 20, 20, 1), dtype=np.uint8)
+    fine = np.arange(8) // 2
+    letters = Dataset(
+        name="letters",
+        levels=("letter",),
+        labels=fine[:, None],
+        names=(("a", "b", "c", "d"),),
+        train=np.flatnonzero(fine < 2),
+        query=np.flatnonzero(fine >= 2),
+        gallery=None,
+        source=ArraySource(array),
+        fingerprint="letters",
+        distractors=ArraySource(255 - array[:3]),
+    )
+    found = features(letters, SPEC.replace(augmentation="affine", views=2, image_noise=0.5), tmp_path)
+    assert (found.views[0][:4] != found.views[1][:4]).any(axis=1).all()
+    assert found.distractors is not None
+    assert len(found.distractors) == 3
 
 
 def test_two_processes_that_start_together_make_one_file(birds, tmp_path):
