@@ -13,6 +13,7 @@ from benchmark.seeds import numpy_generator
 from plots import stats
 
 RUNS = 2000  # a nominal 95 % then lies within ±1.5 points of itself in all but 2 of 1000 simulations
+FEWER = 300  # of what takes longer: within ±4 points
 
 
 def share(events) -> float:
@@ -41,9 +42,9 @@ def seeds_by_methods(generator, runs, n, methods, shift=0.0):
 
 @pytest.mark.parametrize("reference", [None, "m0"])
 def test_equal_methods_are_rarely_called_separable(reference):
-    tables = seeds_by_methods(numpy_generator("equal", reference), 500, 5, 6)
+    tables = seeds_by_methods(numpy_generator("equal", reference), FEWER, 5, 6)
     false = share(stats.separable(table, reference)["separable"].any() for table in tables)
-    assert false <= 0.05 + 0.02
+    assert false <= 0.05 + 0.03
 
 
 def test_pairing_by_seed_finds_a_difference_that_the_luck_of_seeds_hides():
@@ -75,10 +76,10 @@ def test_holm_lies_between_the_raw_p_and_bonferroni_and_keeps_the_order(p):
 
 @pytest.mark.parametrize(("effect", "n"), [(0.0, 3), (0.8, 5), (2.0, 5)])
 def test_the_probability_of_improvement_covers_the_truth(effect, n):
-    x = numpy_generator("improvement", effect, n).normal(effect, 1.0, (500, n))
+    x = numpy_generator("improvement", effect, n).normal(effect, 1.0, (FEWER, n))
     truth = norm.cdf(effect)
     found = [stats.probability_of_improvement(pd.Series(row), pd.Series(np.zeros(n))) for row in x]
-    assert share(p.low <= truth <= p.high for p in found) == pytest.approx(0.95, abs=0.03)
+    assert share(p.low <= truth <= p.high for p in found) == pytest.approx(0.95, abs=0.04)
 
 
 def test_a_method_that_always_wins_by_far_improves_for_sure_and_one_seed_says_nothing():
@@ -98,9 +99,9 @@ def test_the_seeds_to_add_give_the_power_that_was_asked_for(effect):
     assert stats.more_seeds(seen, seen * 0) == max(0, needed - n)
     hits = share(
         stats.paired(pd.Series(generator.normal(effect, 1, needed)), pd.Series(np.zeros(needed))).p < 0.05
-        for _ in range(1000)
+        for _ in range(600)
     )
-    assert hits == pytest.approx(0.8, abs=0.04)
+    assert hits == pytest.approx(0.8, abs=0.05)
 
 
 def test_the_more_alike_two_methods_are_the_more_seeds_are_asked_for():
@@ -134,14 +135,14 @@ def test_a_failed_trial_still_counts_as_a_trial():
 def test_the_gap_between_protocols_covers_the_truth_and_says_when_the_ranking_changes():
     generator = numpy_generator("gap")
     hits = []
-    for _ in range(500):
+    for _ in range(FEWER):
         luck = generator.normal(size=(5, 1)) * 3
         test = pd.DataFrame(luck + generator.normal(size=(5, 2)) + [10.5, 20.5], columns=["a", "b"])
         validation = pd.DataFrame(luck + generator.normal(size=(5, 2)) + [10.0, 20.0], columns=["a", "b"])
         gap = stats.protocol_gap(test, validation)
         hits.append(abs(gap.loc["a", "difference"] - 0.5) <= gap.loc["a", "half"])
         assert not gap["changed"].any()
-    assert share(hits) == pytest.approx(0.95, abs=0.03)
+    assert share(hits) == pytest.approx(0.95, abs=0.04)
     swapped = stats.protocol_gap(test, validation.rename(columns={"a": "b", "b": "a"}))
     assert swapped["changed"].all()
 
@@ -150,15 +151,15 @@ def test_a_robustness_slope_covers_the_truth_and_its_difference_is_paired_by_see
     generator = numpy_generator("slope")
     levels = np.array([0.0, 0.05, 0.1, 0.2])
     hits, differences = [], []
-    for _ in range(500):
+    for _ in range(FEWER):
         luck = generator.normal(size=(5, 1)) * 5
         a = pd.DataFrame(80 + luck - 20 * levels + generator.normal(size=(5, 4)), columns=levels)
         b = pd.DataFrame(80 + luck - 30 * levels + generator.normal(size=(5, 4)), columns=levels)
         hits.append(-2.0 in stats.slope(a, per=0.1))
         gap = stats.slope_difference(a, b, per=0.1)
         differences.append(abs(gap.mean - 1.0) <= gap.half)
-    assert share(hits) == pytest.approx(0.95, abs=0.03)
-    assert share(differences) == pytest.approx(0.95, abs=0.03)
+    assert share(hits) == pytest.approx(0.95, abs=0.04)
+    assert share(differences) == pytest.approx(0.95, abs=0.04)
 
 
 def test_a_seed_without_every_level_does_not_bend_a_slope():
