@@ -8,6 +8,8 @@ import fcntl
 import os
 from pathlib import Path
 
+from benchmark.errors import UserError
+
 
 class Claims:
     def __init__(self, folder: Path) -> None:
@@ -25,6 +27,12 @@ class Claims:
             except BlockingIOError:
                 os.close(descriptor)
                 return False
+            except OSError as problem:
+                os.close(descriptor)
+                raise UserError(
+                    f"{self.folder} is on a file system that cannot lock files ({problem.strerror}); "
+                    "choose another one with --results DIR"
+                ) from None
             if _is_file(path, descriptor):
                 self.held[run_id] = descriptor
                 return True

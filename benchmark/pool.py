@@ -5,8 +5,10 @@ All give futures, so that the runner can claim a run just before it is started a
 never returns when a run kills its worker.
 """
 
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from benchmark import environment
@@ -14,21 +16,33 @@ from benchmark.errors import UserError
 from benchmark.worker import THREAD_LIMITS, start_process
 
 BACKENDS = ("loky", "dask", "sequential")
+REFRESH = 2.0  # seconds between looks at the size of a cluster
+
+
+@dataclass(frozen=True)
+class Death:
+    """A worker ended while it had a run."""
+
+    reason: str
+    status: str = "error"  # of the run, if it is to blame
+    certain: bool = False  # whether it is
 
 
 class Pool(Protocol):
     devices: list[str | None]  # one for each run at a time, where the driver hands them out
 
-    def slots(self) -> int: ...  # runs at a time; a cluster may grow
+    def slots(self) -> int: ...  # runs at a time; a cluster may grow and shrink
     def submit(self, function: Callable, *args: Any) -> Future: ...
+    def death(self, future: Future) -> Death | None: ...
     def close(self, kill: bool) -> None: ...
 
 
 def open_pool(backend: str, jobs: int | None, scheduler: str | None) -> Pool:
+    if jobs is not None and jobs < 1:
+        raise UserError(f"--jobs {jobs} must be 1 or more")
     if backend == "dask":
         return Dask(scheduler, jobs)
-    jobs = jobs or default_jobs()
-    return Sequential() if backend == "sequential" else Loky(jobs)
+    return Sequential() if backend == "sequential" else Loky(jobs or default_jobs())
 
 
 def default_jobs() -> int:
@@ -53,6 +67,9 @@ class Sequential:
             future.set_exception(problem)
         return future
 
+    def death(self, future: Future) -> Death | None:
+        return None
+
     def close(self, kill: bool) -> None:
         pass
 
@@ -62,20 +79,37 @@ class Loky:
         self.jobs = jobs
         cards = environment.gpu_count()
         self.devices: list[str | None] = [f"cuda:{i % cards}" if cards else None for i in range(jobs)]
-
         self.executor: Any = None  # started with the first run
 
     def slots(self) -> int:
         return self.jobs
 
     def submit(self, function: Callable, *args: Any) -> Future:
+        from concurrent.futures.process import BrokenProcessPool
+
         from joblib.externals.loky import get_reusable_executor
 
-        # Idle workers are kept: loading torch takes longer than many a run. A broken executor is replaced.
-        self.executor = get_reusable_executor(
-            self.jobs, timeout=3600, initializer=start_process, env=THREAD_LIMITS
-        )
-        return self.executor.submit(function, *args)
+        for attempt in range(3):
+            # Idle workers are kept: loading torch takes longer than many a run. A broken executor is replaced.
+            self.executor = get_reusable_executor(
+                self.jobs, timeout=3600, initializer=start_process, env=THREAD_LIMITS
+            )
+            try:
+                return self.executor.submit(function, *args)
+            except BrokenProcessPool:  # it broke just now
+                if attempt == 2:
+                    raise
+        raise AssertionError
+
+    def death(self, future: Future) -> Death | None:
+        """All runs at workers share the fate of one, so nobody can tell which one it was."""
+        from concurrent.futures.process import BrokenProcessPool
+
+        problem = future.exception()
+        if not isinstance(problem, BrokenProcessPool):
+            return None
+        killed = "SIGKILL" in str(problem)  # what the kernel sends when memory runs out
+        return Death(str(problem), "out_of_memory" if killed else "error")
 
     def close(self, kill: bool) -> None:
         if self.executor is not None:
@@ -98,16 +132,36 @@ class Dask:
             raise UserError(
                 f"no Dask scheduler answers at {scheduler!r} ({problem}); start one: dask scheduler"
             ) from None
-        self.jobs = jobs
+        self.jobs, self.address = jobs, scheduler
         self.executor = self.client.get_executor(pure=False)
         self.devices: list[str | None] = []  # a worker of the cluster uses the card that it was started with
+        self.threads, self.looked = 0, 0.0
 
     def slots(self) -> int:
-        threads = sum(self.client.nthreads().values())
-        return min(self.jobs or threads, threads)
+        if not self.threads or time.monotonic() - self.looked > REFRESH:
+            try:
+                self.threads = sum(self.client.nthreads().values())
+            except (OSError, TimeoutError, RuntimeError) as problem:
+                raise UserError(
+                    f"the Dask scheduler at {self.address!r} is gone ({problem}); finished runs are stored. "
+                    "Start it again, then type the same command"
+                ) from None
+            self.looked = time.monotonic()
+        return min(self.jobs or self.threads, self.threads)
 
     def submit(self, function: Callable, *args: Any) -> Future:
         return self.executor.submit(function, *args)
+
+    def death(self, future: Future) -> Death | None:
+        """The scheduler gives a run to another worker by itself; when it gives up, the run is to blame."""
+        from distributed import KilledWorker
+
+        if future.cancelled():  # the scheduler has lost it
+            return Death("the cluster forgot the run")
+        problem = future.exception()
+        return (
+            Death(str(problem), "out_of_memory", certain=True) if isinstance(problem, KilledWorker) else None
+        )
 
     def close(self, kill: bool) -> None:
         self.executor.shutdown(wait=False)  # cancels what has not begun

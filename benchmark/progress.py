@@ -33,7 +33,7 @@ class Progress:
             self.bar = tqdm(total=total, file=self.stream, unit="run", dynamic_ncols=True, smoothing=0.05)
 
     def expect(self, total: int) -> None:
-        """More runs than first thought: a range was extended."""
+        """Other than first thought: a range was extended, or another driver did some."""
         self.total = total
         if self.bar is not None and self.bar.total != total:
             self.bar.total = total
@@ -55,7 +55,8 @@ class Progress:
     def line(self) -> str:
         spent = time.monotonic() - self.started
         left = spent / self.done * (self.total - self.done) if self.done else None
-        return f"{self.done}/{self.total} runs, {in_words(left)} left, {self._state(methods=99)}"
+        time_left = "" if self.done == self.total else f"{in_words(left)} left, "
+        return f"{self.done}/{self.total} runs, {time_left}{self._state(methods=99)}"
 
     def _state(self, methods: int) -> str:
         ranked = sorted(self.best.get(self.now, {}).items(), key=lambda item: -item[1])[:methods]

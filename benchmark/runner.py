@@ -5,16 +5,18 @@ follow from what is stored and a killed sweep goes on where it was. `python -m b
 """
 
 import heapq
+import itertools
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmark.claims import Claims
 from benchmark.errors import UserError
 from benchmark.planner import Family, Known
-from benchmark.pool import Pool
+from benchmark.pool import Death, Pool
 from benchmark.progress import Progress
 from benchmark.spec import RunSpec
 from benchmark.store import Outcome, Store, outcome_of
@@ -37,10 +39,20 @@ class Shard:
 
 @dataclass
 class Ongoing:
+    """A family on its way: what is known of it, and which of its runs are not finished."""
+
     order: int
     family: Family
     known: Known = field(default_factory=lambda: Known([], 0, []))
     pending: set[str] = field(default_factory=set)
+
+
+class Flight(NamedTuple):
+    """A run at a worker."""
+
+    spec: RunSpec
+    device: str | None
+    alone: bool  # nothing else is at a worker
 
 
 class Runner:
@@ -51,37 +63,38 @@ class Runner:
         job: Job,
         progress: Progress,
         outcomes: dict[str, Outcome],
-        again: Iterable[str] = (),  # stored failures to do once more
+        again: Iterable[str] = (),
         shard: Shard | None = None,
-        advanced: Callable[[Family, Known], None] = lambda family, known: (
-            None
-        ),  # told of every step of a family
+        advanced: Callable[[Family, Known], None] = lambda family, known: None,
     ) -> None:
+        """`outcomes` is what is stored, `again` names failures to do once more, `advanced` hears of every step."""
         self.store, self.pool, self.job, self.progress = store, pool, job, progress
         self.shard = shard or Shard()
         self.advanced = advanced
         self.claims = Claims(store.results / "claims")
         self.outcomes = dict(outcomes)
-        self.stale: dict[str, int] = {}  # failures to do once more → age of their file
+        self.stale: dict[str, int] = {}  # failures to do once more → time of their file
         for run_id in again:
             self.outcomes.pop(run_id, None)
             path = store.path(run_id)
             self.stale[run_id] = path.stat().st_mtime_ns if path.exists() else 0
         self.ongoing: list[Ongoing] = []
-        self.waiters: dict[str, list[Ongoing]] = {}
-        self.queue: list[tuple[int, int, RunSpec]] = []  # a heap: first families first
-        self.alone: list[RunSpec] = []  # suspected of killing their worker: nothing runs beside them
+        self.waiters: dict[str, list[Ongoing]] = {}  # of runs that are not finished
+        self.mine: set[str] = set()  # of those, the ones of this shard
+        self.queue: list[tuple[int, int, RunSpec]] = []  # a heap: the first family first
+        self.counter = itertools.count()
+        self.suspects: list[RunSpec] = []  # workers died with them: nothing runs beside them
         self.held: list[RunSpec] = []  # by another driver
-        self.flying: dict[Future, tuple[RunSpec, str | None]] = {}
-        self.deaths: dict[str, int] = {}
+        self.flying: dict[Future, Flight] = {}
+        self.deaths: Counter[str] = Counter()
         self.devices = list(pool.devices)
-        self.done: list[str] = []  # run_ids of this session
+        self.done: list[str] = []  # what this session has run
 
     def run(self, families: Iterable[Family]) -> None:
         """Returns when there is nothing left that could be done here and now."""
-        for order, family in enumerate(families):
-            self.ongoing.append(Ongoing(order, family))
-            self._advance(self.ongoing[-1])
+        self.ongoing = [Ongoing(order, family) for order, family in enumerate(families)]
+        for one in self.ongoing:
+            self._advance(one)
         self.progress.start(self.left())
         try:
             while self._fill():
@@ -91,43 +104,47 @@ class Runner:
             self.progress.close()
 
     def left(self) -> int:
-        """Runs that are still to do, as far as the plan can tell."""
-        pending = {run_id for one in self.ongoing for run_id in one.pending if self.shard.has(run_id)}
-        waiting = 0 if self.shard.count > 1 else sum(one.known.waiting for one in self.ongoing)
-        return len(pending) + waiting
+        """Runs that are still to do here, as far as the plan can tell."""
+        waiting = sum(one.known.waiting for one in self.ongoing) if self.shard.count == 1 else 0
+        return len(self.mine) + waiting
 
     def elsewhere(self) -> int:
         """Runs that other shards have to do before this one can go on."""
-        return len({i for one in self.ongoing for i in one.pending if not self.shard.has(i)})
+        return len(self.waiters) - len(self.mine)
 
     def _advance(self, one: Ongoing) -> None:
         one.known = one.family.known(self.outcomes)
-        one.pending = set()
         for task in one.known.tasks:
             run_id = task.spec.run_id
             if run_id in self.outcomes or run_id in one.pending:
                 continue
             one.pending.add(run_id)
             if run_id not in self.waiters and self.shard.has(run_id):
-                heapq.heappush(self.queue, (one.order, len(self.waiters), task.spec))
+                self.mine.add(run_id)
+                self._queue(task.spec, one.order)
             self.waiters.setdefault(run_id, []).append(one)
         self.advanced(one.family, one.known)
 
+    def _queue(self, spec: RunSpec, order: int = -1) -> None:
+        heapq.heappush(self.queue, (order, next(self.counter), spec))
+
     def _fill(self) -> bool:
         """Starts as many runs as there is room for. False: nothing is left to wait for."""
-        if self.held and not self.queue:
-            self.queue = [(0, i, spec) for i, spec in enumerate(self.held)]
-            self.held = []
         slots = self.pool.slots()
-        while self.queue and len(self.flying) < slots and not self.alone:
-            self._start(heapq.heappop(self.queue)[2])
-        if self.alone and not self.flying and slots:
-            self._start(self.alone.pop())
+        if not self.suspects and not any(flight.alone for flight in self.flying.values()):
+            if not self.queue:  # look again at what another driver had
+                held, self.held = self.held, []
+                for spec in held:
+                    self._queue(spec)
+            while self.queue and len(self.flying) < slots:
+                self._start(heapq.heappop(self.queue)[2])
+        elif not self.flying and slots:
+            self._start(self.suspects.pop(), alone=True)
         if not self.flying and (self.held or self.queue):
             time.sleep(POLL)  # for another driver, or for the first worker of a cluster
-        return bool(self.flying or self.held or self.queue or self.alone)
+        return bool(self.flying or self.held or self.queue or self.suspects)
 
-    def _start(self, spec: RunSpec) -> None:
+    def _start(self, spec: RunSpec, alone: bool = False) -> None:
         run_id = spec.run_id
         if not self.claims.take(run_id):
             self.held.append(spec)
@@ -138,7 +155,7 @@ class Runner:
             return
         device = self.devices.pop() if self.devices else None
         future = self.pool.submit(work, spec, replace(self.job, device=device))
-        self.flying[future] = (spec, device)
+        self.flying[future] = Flight(spec, device, alone)
 
     def _stored_meanwhile(self, run_id: str) -> Outcome | None:
         """The result of another driver, if it has finished the run since we planned."""
@@ -149,54 +166,43 @@ class Runner:
 
     def _collect(self) -> None:
         done, _ = wait(self.flying, timeout=POLL, return_when=FIRST_COMPLETED)
-        crowd = len(self.flying)
         for future in done:
-            spec, device = self.flying.pop(future)
+            flight = self.flying.pop(future)
             if self.pool.devices:
-                self.devices.append(device)
-            problem = _death(future)
-            if problem is None:
-                finished = _row(future)
-            else:
-                deaths = self.deaths[spec.run_id] = self.deaths.get(spec.run_id, 0) + 1
-                if deaths < LIVES or crowd > 1:
-                    self.claims.release(spec.run_id)
-                    self._again(spec, deaths)
-                    continue
-                finished = row(
-                    spec, failure(_status(problem), f"the run ended its worker: {problem}"), self.job
-                )
+                self.devices.append(flight.device)
+            death = self.pool.death(future)
+            finished = self._after_death(flight, death) if death else _row(future)
+            if finished is None:
+                continue
             self.store.write_run(finished)
-            self.done.append(spec.run_id)
-            self._settle(spec, outcome_of(finished))
-            self.progress.finished(spec, self.outcomes[spec.run_id])
+            outcome = outcome_of(finished)
+            self.done.append(flight.spec.run_id)
+            self._settle(flight.spec, outcome)
+            self.progress.finished(flight.spec, outcome)
 
-    def _again(self, spec: RunSpec, deaths: int) -> None:
-        if deaths >= LIVES - 1:
-            self.alone.append(spec)
+    def _after_death(self, flight: Flight, death: Death) -> dict[str, Any] | None:
+        """A run whose worker died is tried again, at last alone; None, or its row if it is the killer."""
+        spec = flight.spec
+        self.deaths[spec.run_id] += 1
+        if death.certain or (flight.alone and self.deaths[spec.run_id] >= LIVES):
+            return row(spec, failure(death.status, f"the run ended its worker: {death.reason}"), self.job)
+        self.claims.release(spec.run_id)
+        if self.deaths[spec.run_id] >= LIVES - 1:
+            self.suspects.append(spec)
         else:
-            heapq.heappush(self.queue, (0, -len(self.deaths), spec))
+            self._queue(spec)
+        return None
 
     def _settle(self, spec: RunSpec, outcome: Outcome) -> None:
         """A run is finished, here or elsewhere: families that waited for it may go on."""
         self.claims.release(spec.run_id)
         self.outcomes[spec.run_id] = outcome
-        for one in self.waiters.get(spec.run_id, ()):
+        self.mine.discard(spec.run_id)
+        for one in self.waiters.pop(spec.run_id, ()):
             one.pending.discard(spec.run_id)
             if not one.pending:
                 self._advance(one)
-        self.progress.expect(self.progress.done + 1 + self.left())
-
-
-def _death(future: Future) -> BaseException | None:
-    """What ended the worker, if it did not live to see the end of its run."""
-    from concurrent.futures.process import BrokenProcessPool
-
-    if future.cancelled():
-        return CancelledError("the run was cancelled")
-    problem = future.exception()
-    killed = isinstance(problem, BrokenProcessPool) or type(problem).__name__ == "KilledWorker"
-    return problem if killed else None
+        self.progress.expect(len(self.done) + self.left())
 
 
 def _row(future: Future) -> dict[str, Any]:
@@ -210,10 +216,3 @@ def _row(future: Future) -> dict[str, Any]:
             f"a worker cannot start runs ({type(problem).__name__}: {problem}); "
             "is this project, at this version, installed where the workers run?"
         ) from problem
-
-
-def _status(problem: BaseException) -> str:
-    """SIGKILL is what the kernel sends when memory runs out."""
-    return (
-        "out_of_memory" if "SIGKILL" in str(problem) or type(problem).__name__ == "KilledWorker" else "error"
-    )

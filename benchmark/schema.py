@@ -1,4 +1,4 @@
-"""The two Parquet schemas, `run` and `ledger`, and files of them that appear whole or not at all.
+"""The Parquet schemas of runs and ledgers, and files of them that appear whole or not at all.
 
 `store.py` decides which files there are; this says what is in one. Needs pyarrow only when a file is
 touched.
@@ -66,7 +66,7 @@ LEDGER_COLUMNS = {
 
 @cache
 def schema(kind: str) -> "pa.Schema":
-    """The explicit schema of a `run` or `ledger` file, with its kind and version in the metadata."""
+    """The explicit schema of a `run`, `ledger` or `gathered` file, with kind and version in its metadata."""
     import pyarrow as pa
 
     types = {
@@ -80,7 +80,12 @@ def schema(kind: str) -> "pa.Schema":
         "metrics": pa.map_(pa.string(), pa.float64()),
     }
     spec = {name: getattr(f.type, "__name__", str(f.type)) for name, f in FIELDS.items()}
-    columns = RESULT_COLUMNS | spec if kind == "run" else LEDGER_COLUMNS
+    kinds = {
+        "run": RESULT_COLUMNS | spec,
+        "ledger": LEDGER_COLUMNS,
+        "gathered": RESULT_COLUMNS | spec | {"size": "int", "modified": "int"},
+    }
+    columns = kinds[kind]
     named = [pa.field(name, types[column]) for name, column in columns.items()]
     return pa.schema(named, metadata={"benchmark.kind": kind, "benchmark.version": str(VERSION)})
 
@@ -121,9 +126,13 @@ def read_file(path: Path, kind: str, columns: list[str] | None = None) -> "pa.Ta
 
 def write_file(path: Path, rows: Iterable[Mapping[str, Any]], kind: str) -> None:
     import pyarrow as pa
+
+    write_table(path, pa.Table.from_pylist(list(rows), schema=schema(kind)))
+
+
+def write_table(path: Path, table: "pa.Table") -> None:
     import pyarrow.parquet as pq
 
-    table = pa.Table.from_pylist(list(rows), schema=schema(kind))
     many = (
         table.num_rows > 1
     )  # dictionaries and statistics double the size and the reading time of a single row

@@ -74,6 +74,7 @@ class Session:
                 for family in found:
                     self._advanced(family, family.known(outcomes))
         self._export(outcomes)
+        self.store.gather()
         return self._report(outcomes)
 
     def stop(self, kill: bool = True) -> None:

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from benchmark import gathered
 from benchmark.errors import UserError
 from benchmark.schema import Foreign, read_file, schema, write_file
 
@@ -25,6 +26,8 @@ FINISHED = ("ok", "diverged")  # diverging is an outcome of the spec; any other 
 KIND = ("dataset", "backbone", "lane", "image_size", "method")  # what the time for a batch depends on
 
 
+OUTCOME = ["run_id", "status", "score", "seconds", "epochs", "batches_per_epoch", *KIND]
+MANY = 32  # files that are worth gathering
 LEFTOVER = 3600.0  # seconds after which nobody is still writing a file
 
 
@@ -55,6 +58,7 @@ class Store:
         self.notify = notify  # told about damaged files
         self.runs = results / "runs"
         self.reference = results / "reference" if reference else None
+        self._gathered = results / "cache" / "runs.parquet"
 
     @classmethod
     def of_folder(cls, folder: Path) -> "Store":
@@ -87,24 +91,27 @@ class Store:
 
     def outcome(self, run_id: str) -> Outcome | None:
         """The outcome of one run that was made in this folder, read afresh."""
-        return self._outcomes(self.path(run_id), repair=True).get(run_id)
+        table = self._read(self.path(run_id), OUTCOME, repair=True)
+        return None if table is None else outcome_of(table.to_pylist()[0])
 
     def outcomes(self, repair: bool = False) -> dict[str, Outcome]:
         """run_id → outcome of every stored run; with `repair`, damaged files are set aside."""
         found: dict[str, Outcome] = {}
-        for path in self._files():
-            for run_id, outcome in self._outcomes(path, repair).items():
-                if (
-                    outcome.finished or run_id not in found
-                ):  # a failure here does not hide a committed success
-                    found[run_id] = outcome
+        for table in self._tables(OUTCOME, repair):
+            for row in table.to_pylist():
+                if row["status"] in FINISHED or row["run_id"] not in found:  # a failure hides no success
+                    found[row["run_id"]] = outcome_of(row)
         return found
 
     def frame(self, columns: list[str] | None = None) -> "pd.DataFrame":
         """All runs, each once, by run_id; every metric is a column ("test/R@1", fractions)."""
         import pandas as pd
+        import pyarrow as pa
 
-        table = self._table(columns)
+        tables = self._tables(columns, repair=False)
+        table = pa.concat_tables(
+            [schema("run").empty_table().select(columns or schema("run").names), *tables]
+        )
         names = [name for name in table.column_names if name != "metrics"]
         frame = table.select(names).to_pandas()
         if "metrics" in table.column_names:
@@ -112,19 +119,27 @@ class Store:
                 [dict(row or ()) for row in table["metrics"].to_pylist()], index=frame.index
             )
             frame = pd.concat([frame, metrics], axis=1)
-        if {"run_id", "status"} <= set(
-            frame.columns
-        ):  # finished rather than failed, made here rather than committed
+        if {"run_id", "status"} <= set(frame.columns):
+            # The last one stays: finished rather than failed, made here rather than committed.
             frame = frame.iloc[frame["status"].isin(FINISHED).argsort(kind="stable")]
             frame = frame.drop_duplicates("run_id", keep="last").sort_values("run_id", ignore_index=True)
         return frame
 
+    def gather(self) -> None:
+        """Puts the rows of many files into one, if there are enough new ones for that to pay."""
+        import pyarrow as pa
+
+        current = gathered.stamps(self.runs)
+        known = gathered.read(self._gathered, current, ["run_id"])
+        if len(current) - (0 if known is None else known.num_rows) >= MANY:
+            tables = self._made_here(None, current, repair=False)
+            gathered.write(self._gathered, current, pa.concat_tables(tables))
+
     def rows(self, run_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
         """A few runs as dictionaries, metrics as a dictionary too."""
         wanted = set(run_ids)
-        committed = [path for path in self._files() if path.parent != self.runs]
         found = {}
-        for path in [*committed, *map(self.path, sorted(wanted))]:
+        for path in [*self._committed(), *map(self.path, sorted(wanted))]:
             table = self._read(path, None, repair=False)
             for row in table.to_pylist() if table is not None else []:
                 if row["run_id"] in wanted and (row["status"] in FINISHED or row["run_id"] not in found):
@@ -137,7 +152,10 @@ class Store:
     def write_ledger(self, study: str, scale: str, rows: list[dict[str, Any]]) -> bool:
         """Brings a ledger up to date; False if it was. Data sets and methods not in `rows` keep theirs."""
         spoken = {(row["dataset"], row["method"]) for row in rows}
-        before = self.ledger_rows(study, scale)
+        try:
+            before = self.ledger_rows(study, scale)
+        except UserError:  # of another version; a ledger is derived
+            before = []
         after = [row for row in before if (row["dataset"], row["method"]) not in spoken] + rows
         if before == after:
             return False
@@ -157,27 +175,29 @@ class Store:
             return []
         return [] if table is None else table.to_pylist()
 
-    def _files(self) -> list[Path]:
-        """A run made here comes after, and so replaces, one that came with the project."""
-        committed = sorted(self.reference.rglob("*.parquet")) if self.reference else []
-        return committed + sorted(self.runs.glob("*.parquet"))
+    def _tables(self, columns: list[str] | None, repair: bool) -> list["pa.Table"]:
+        """All runs; one made here comes after, and so replaces, one that came with the project."""
+        committed = [self._read(path, columns, repair) for path in self._committed()]
+        made_here = self._made_here(columns, gathered.stamps(self.runs), repair)
+        return [table for table in committed if table is not None] + made_here
 
-    def _outcomes(self, path: Path, repair: bool) -> dict[str, Outcome]:
-        names = ["run_id", "status", "score", "seconds", "epochs", "batches_per_epoch", *KIND]
-        table = self._read(path, names, repair)
-        return {} if table is None else {row["run_id"]: outcome_of(row) for row in table.to_pylist()}
+    def _committed(self) -> list[Path]:
+        return sorted(self.reference.rglob("*.parquet")) if self.reference else []
 
-    def _table(self, columns: list[str] | None) -> "pa.Table":
-        import pyarrow as pa
-
+    def _made_here(
+        self, columns: list[str] | None, current: dict[str, gathered.Stamp], repair: bool
+    ) -> list["pa.Table"]:
+        """Gathered rows where their files have not changed, and the other files one by one."""
+        if not current:
+            return []  # and pyarrow is not even loaded
+        names = schema("run").names if columns is None else columns
+        together = gathered.read(self._gathered, current, list(dict.fromkeys(["run_id", *names])))
+        known = set() if together is None else set(together["run_id"].to_pylist())
+        paths = [self.path(run_id) for run_id in sorted(current.keys() - known)]
         with ThreadPoolExecutor(4) as pool:  # reading releases the interpreter lock
-            tables = list(pool.map(lambda path: self._read(path, columns, repair=False), self._files()))
-        known = [table for table in tables if table is not None]
-        return (
-            pa.concat_tables(known)
-            if known
-            else schema("run").empty_table().select(columns or schema("run").names)
-        )
+            tables = list(pool.map(lambda path: self._read(path, columns, repair), paths))
+        found = [table for table in tables if table is not None]
+        return found if together is None else [together.select(names), *found]
 
     def _read(self, path: Path, columns: list[str] | None, repair: bool) -> "pa.Table | None":
         try:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from benchmark.audit import audit, rate_curves
 from benchmark.errors import UserError
 from benchmark.spec import FIELDS, RunSpec
-from benchmark.store import Store
+from benchmark.store import MANY, Store
 from benchmark.worker import Job, row
 
 SPEC = RunSpec(dataset="glyphs", params={"margin": 0.5}, lr_steps=(2, 3))
@@ -119,3 +119,35 @@ def test_a_frame_refuses_a_schema_that_it_does_not_know(tmp_path):
     pq.write_table(table, store.path(SPEC.run_id))
     with pytest.raises(UserError, match="columns"):
         store.frame()
+
+
+def test_gathering_changes_no_row_whatever_happens_to_the_files(tmp_path):
+    store = Store(tmp_path)
+    specs = [SPEC.replace(seed=seed) for seed in range(MANY + 8)]
+    for spec in specs[:MANY]:
+        store.write_run(
+            row(spec, {"status": "ok", "score": spec.seed / 100, "metrics": {"test/R@1": 0.5}}, JOB)
+        )
+    before = store.frame()
+    store.gather()
+    gathered = tmp_path / "cache" / "runs.parquet"
+    assert gathered.exists()
+    assert store.frame().equals(before)
+    first = gathered.stat().st_mtime_ns
+    store.gather()
+    assert gathered.stat().st_mtime_ns == first, "nothing new, nothing written"
+
+    store.path(specs[0].run_id).unlink()
+    store.write_run(row(specs[1], {"status": "ok", "score": 0.75}, JOB))
+    store.path(specs[2].run_id).write_bytes(b"PAR1")
+    for spec in specs[MANY:]:
+        store.write_run(row(spec, {"status": "ok", "score": 0.5}, JOB))
+    with pytest.warns(UserWarning, match=specs[2].run_id):
+        outcomes = store.outcomes()
+    assert set(outcomes) == {spec.run_id for spec in specs} - {specs[0].run_id, specs[2].run_id}
+    assert outcomes[specs[1].run_id].score == 0.75
+    with pytest.warns(UserWarning, match=specs[2].run_id):
+        assert set(store.frame()["run_id"]) == set(outcomes)
+    gathered.write_bytes(b"damaged")
+    with pytest.warns(UserWarning, match=specs[2].run_id):
+        assert store.outcomes() == outcomes
