@@ -92,7 +92,7 @@ def evaluate(
     E = _similarity(A, W1, R, r)  # (n, n) w, then w − y
     E.view(-1).index_add_(0, lists.same, E.new_full((), -1.0).expand(len(lists.same)))
     E.fill_diagonal_(0)
-    context = torch.linalg.vector_norm(E, dim=1).square().mean() / n + 0 * f.sum()  # nan stays nan
+    context = torch.linalg.vector_norm(E, dim=1).square().mean() / n
     if not gradient:
         return context, contrast, None
     X, grad = s, torch.zeros_like(f)  # X (n, n): gradient of s

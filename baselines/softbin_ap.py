@@ -25,7 +25,7 @@ PARAMS = {
 def softbin_ap(s: Tensor, labels: Tensor, bins: int) -> Tensor:
     same = (labels[:, None] == labels[None, :]).to(s.dtype)  # (n, n)
     place = ((1 - s) * ((bins - 1) / 2)).clamp(0, bins - 1)  # (n, n) in bins, from the most similar
-    lower = place.detach().floor().clamp(max=bins - 2)
+    lower = place.detach().nan_to_num().floor().clamp(max=bins - 2)
     share = place - lower  # (n, n) of the bin below; 1 − share of the bin above
     lower = lower.long()
 

@@ -177,10 +177,10 @@ def blackbox_ap(
         rank = torch.tensor([1 + int((score > score[j]).sum()) for j in range(n)], dtype=s.dtype) / n
         to_rank = torch.zeros_like(rank)
         for p in same.nonzero().flatten():
-            rank_pos = (rank[same] <= rank[p]).sum() / n
-            total += rank_pos / rank[p] / same.sum() / n
-            to_rank[p] = rank_pos / rank[p] ** 2 / same.sum() / n
+            rank_pos = int((rank[same] <= rank[p]).sum()) / n
+            total += float(rank_pos / rank[p]) / int(same.sum()) / n
+            to_rank[p] = rank_pos / rank[p] ** 2 / int(same.sum()) / n
         moved = score + strength * to_rank
         rank_moved = torch.tensor([1 + int((moved > moved[j]).sum()) for j in range(n)], dtype=s.dtype) / n
         grad[i] = -(rank - rank_moved) / strength
-    return torch.as_tensor(1 - total), grad
+    return torch.tensor(1 - total, dtype=s.dtype), grad

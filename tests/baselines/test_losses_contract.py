@@ -1,0 +1,307 @@
+"""What every method promises, whoever wrote it: one contract over all files in baselines/."""
+
+import copy
+import random
+import subprocess
+import sys
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+import torch
+from loss_batches import batch
+
+import baselines
+from benchmark.errors import UserError
+
+METHODS = baselines.names()
+PROXIES = ["normalized_softmax", "proxy_anchor", "proxy_nca"]
+THE_PAPERS = [
+    *PROXIES,
+    "contextual",
+    "contrastive",
+    "triplet",
+    "ntxent",
+    "multi_similarity",
+    "multi_similarity_miner",
+]
+THE_PAPERS += ["fast_ap", "smooth_ap", "roadmap", "softbin_ap", "blackbox_ap", "untrained"]
+
+every_method = pytest.mark.parametrize("name", METHODS)
+
+
+def build(name, d=12, classes=48, **params):
+    return baselines.build(name, num_classes=classes, embedding_dim=d, **params)
+
+
+def value_and_gradient(loss, embeddings, labels):
+    value = loss(embeddings, labels)
+    (grad,) = torch.autograd.grad(value, embeddings)
+    return value, grad
+
+
+def test_every_method_of_the_paper_is_there():
+    assert set(THE_PAPERS) <= set(METHODS)
+
+
+def test_cards_are_read_without_torch():
+    code = "import sys, baselines; [baselines.card(n) for n in baselines.names()]; sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=baselines.FOLDER.parent)
+
+
+@every_method
+def test_card_says_what_a_table_and_a_search_need(name):
+    card = baselines.card(name)
+    assert card.title
+    assert card.summary.endswith(".") or card.summary.endswith(":")
+    assert card.source or name not in THE_PAPERS or not card.trains
+    assert card.sampler in ("balanced", "shuffle")
+    assert {"gamma", "s_tilde", "reg_form"} <= set(card.params)
+    assert set(card.search) <= set(card.params)
+    build(name, **card.params)
+    for key, values in card.search.items():
+        assert all(baselines.checked_params(card, {key: value}) for value in values)
+    assert asdict(card) == asdict(baselines.card(name))
+
+
+@every_method
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "sorted",
+        "shuffled",
+        "unequal",
+        "one_class",
+        "singletons",
+        "perfect",
+        "duplicates",
+        "identical",
+        "collapsed",
+    ],
+)
+def test_loss_and_gradient_are_finite(name, kind):
+    embeddings, labels = batch(kind)
+    value, grad = value_and_gradient(build(name), embeddings, labels)
+    assert value.shape == ()
+    assert value.isfinite()
+    assert grad.isfinite().all()
+
+
+@every_method
+@pytest.mark.parametrize("n", [4, 5, 6])
+def test_small_and_odd_batches_work(name, n):
+    embeddings, labels = batch("shuffled", n=n)
+    value, grad = value_and_gradient(build(name), embeddings, labels)
+    assert value.isfinite()
+    assert grad.isfinite().all()
+
+
+@every_method
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_is_computed_in_single(name, dtype):
+    embeddings, labels = batch("shuffled")
+    embeddings = embeddings.detach().to(dtype).requires_grad_()
+    value, grad = value_and_gradient(build(name), embeddings, labels)
+    single = build(name)(embeddings.detach().float(), labels)
+    assert value.dtype == torch.float32
+    assert grad.dtype == dtype
+    assert grad.isfinite().all()
+    assert value.item() == single.item()
+
+
+@every_method
+def test_autocast_does_not_lower_the_precision(name):
+    embeddings, labels = batch("shuffled")
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        inside = build(name)(embeddings, labels)
+    assert inside.dtype == torch.float32
+    assert inside.item() == build(name)(embeddings, labels).item()
+
+
+@every_method
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64])
+def test_labels_of_any_integer_type(name, dtype):
+    embeddings, labels = batch("shuffled")
+    assert build(name)(embeddings, labels.to(dtype)).item() == build(name)(embeddings, labels).item()
+
+
+@every_method
+def test_labels_need_not_be_contiguous(name):
+    embeddings, labels = batch("shuffled")
+    spread = (labels * 1000 - 3).repeat_interleave(2)[::2]  # neither in value nor in memory
+    loss = build(name, classes=12)
+    value, grad = value_and_gradient(loss, embeddings, spread)
+    assert grad.isfinite().all()
+    if (
+        name not in PROXIES
+    ):  # those draw a proxy per class, so another numbering pairs other proxies with classes
+        assert value.item() == pytest.approx(build(name)(embeddings, labels).item(), rel=1e-6)
+
+
+@every_method
+def test_length_of_embeddings_does_not_matter(name):
+    embeddings, labels = batch("shuffled", dtype=torch.float64)
+    scale = torch.linspace(0.5, 20, len(embeddings), dtype=torch.float64)[:, None]
+    assert build(name)(embeddings * scale, labels).item() == pytest.approx(
+        build(name)(embeddings, labels).item(), rel=1e-9
+    )
+
+
+@every_method
+def test_nan_is_not_hidden(name):
+    for n in (48, 400):  # 400: the contextual loss on neighbour lists
+        embeddings, labels = batch("shuffled", n=n)
+        embeddings.data[3, 2] = float("nan")
+        assert build(name, classes=n)(embeddings, labels).isnan()
+
+
+@every_method
+def test_nothing_depends_on_global_random_state_or_changes_it(name):
+    embeddings, labels = batch("shuffled")
+
+    def two_steps():
+        loss = build(name)
+        return [loss(embeddings, labels).item() for _ in range(2)], [
+            p.detach().clone() for p in loss.parameters()
+        ]
+
+    before = torch.get_rng_state(), np.random.get_state()[1].copy(), random.getstate()  # noqa: NPY002
+    values, parameters = two_steps()
+    torch.testing.assert_close(torch.get_rng_state(), before[0])
+    assert (np.random.get_state()[1] == before[1]).all()  # noqa: NPY002
+    assert random.getstate() == before[2]
+    torch.rand(7)
+    again, same_parameters = two_steps()
+    assert values == again
+    torch.testing.assert_close(parameters, same_parameters, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("name", [*PROXIES, "triplet"])
+def test_a_given_generator_decides_what_is_drawn(name):
+    embeddings, labels = batch("shuffled")
+    values = [
+        build(name, generator=torch.Generator().manual_seed(seed))(embeddings, labels).item()
+        for seed in (1, 1, 2)
+    ]
+    assert values[0] == values[1] != values[2]
+
+
+@every_method
+def test_parameters_come_with_their_learning_rate(name):
+    loss = build(name, classes=7)
+    groups = loss.parameter_groups(lr=0.01)
+    assert [p for group in groups for p in group["params"]] == list(loss.parameters())
+    assert bool(groups) == (name in PROXIES)
+    for group in groups:
+        assert group["lr"] == pytest.approx(100 * 0.01)
+        assert sorted(group["params"][0].shape) == [7, 12]
+    assert all(group["lr"] == 0.02 for group in loss.parameter_groups(lr=0.01, multiplier=2))
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_proxies_learn(name):
+    embeddings, labels = batch("shuffled", d=12)
+    loss = build(name, classes=12)
+    optimizer = torch.optim.SGD(loss.parameter_groups(lr=1e-3))
+    first = loss(embeddings, labels)
+    first.backward()
+    optimizer.step()
+    assert loss(embeddings, labels) < first
+
+
+@every_method
+def test_trains_downhill(name):
+    """A short descent on free embeddings: a wrong sign anywhere would go up."""
+    embeddings, labels = batch("shuffled", n=64, d=16, seed=3)
+    embeddings = embeddings.detach().clone().requires_grad_()
+    loss = build(name, d=16, classes=16)
+    optimizer = torch.optim.Adam(
+        [{"params": [embeddings]}, *loss.parameter_groups(lr=0.02, multiplier=1)], lr=0.02
+    )
+
+    values = []
+    for _ in range(60):
+        optimizer.zero_grad()
+        value = loss(embeddings, labels)
+        value.backward()
+        optimizer.step()
+        values.append(value.item())
+    assert sum(values[-5:]) < sum(values[:5]) or not baselines.card(name).trains
+
+
+@every_method
+def test_wrong_shapes_are_named(name):
+    loss, labels = build(name), torch.arange(8)
+    for embeddings, given, fits in (
+        (torch.randn(8, 5), r"\(8, 5\)", r"\(n, 12\)"),
+        (torch.randn(8), r"\(8,\)", r"\(n, 12\)"),
+        (torch.zeros(8, 12, dtype=torch.long), "int64", "floating"),
+        (torch.zeros(0, 12), r"\(8,\)|empty", r"\(0,\)|at least one"),
+    ):
+        with pytest.raises(ValueError, match=given) as error:
+            loss(embeddings, labels)
+        assert error.match(fits)
+    for wrong in (torch.arange(7), torch.zeros(8, 1, dtype=torch.long), torch.rand(8)):
+        with pytest.raises(ValueError, match=r"labels of shape .* expected \(8,\)"):
+            loss(torch.randn(8, 12), wrong)
+
+
+@every_method
+def test_unknown_and_unfit_parameters_are_named(name):
+    with pytest.raises(UserError, match=r"gama.*did you mean 'gamma'"):
+        build(name, gama=0.1)
+    with pytest.raises(UserError, match="gamma = 'high' must be a number"):
+        build(name, gamma="high")
+    with pytest.raises(UserError, match=r"reg_form.*'mixd'.*'mixed'"):
+        build(name, reg_form="mixd")
+    with pytest.raises(UserError, match="num_classes = 0"):
+        build(name, classes=0)
+
+
+def test_an_unknown_method_is_answered_with_the_nearest():
+    with pytest.raises(UserError, match="unknown method 'tripplet'; did you mean 'triplet'"):
+        build("tripplet")
+
+
+@pytest.mark.parametrize(("k", "message"), [(1, "k = 1"), (0, "k = 0"), (2.5, "k = 2.5")])
+def test_a_k_that_cannot_be_is_named(k, message):
+    with pytest.raises(UserError, match=message):
+        build("contextual", k=k)
+
+
+def test_a_k_that_does_not_fit_the_batch_is_named_with_what_fits():
+    with pytest.raises(UserError, match="k = 8 does not fit a batch of 6: choose k from 2 to 6"):
+        build("contextual", k=8)(*batch("shuffled", n=6))
+
+
+def test_an_unknown_ablation_is_answered_with_the_nearest():
+    with pytest.raises(UserError, match="'no_m_minsu'; did you mean 'no_m_minus'"):
+        build("contextual", variant="no_m_minsu")
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_more_classes_than_proxies_are_named(name):
+    embeddings, labels = batch("shuffled")
+    with pytest.raises(UserError, match="num_classes = 5 fits labels 0 … 4"):
+        build(name, classes=5)(embeddings, labels)
+
+
+@every_method
+def test_losses_can_be_copied_and_pickled(name):
+    embeddings, labels = batch("shuffled")
+    loss = build(name)
+    twin = copy.deepcopy(loss)
+    assert twin(embeddings, labels).item() == loss(embeddings, labels).item()
+
+
+@every_method
+@pytest.mark.parametrize("form", ["added", "mixed"])
+def test_the_similarity_regulariser_joins_any_method(name, form):
+    embeddings, labels = batch("shuffled", dtype=torch.float64)
+    base = build(name, gamma=0.0)(embeddings, labels).item()
+    loss = build(name, gamma=0.3, s_tilde=0.25, reg_form=form)
+    f = torch.nn.functional.normalize(embeddings.detach())
+    reg = ((f @ f.T).mean().item() - 0.25) ** 2
+    expected = (base if form == "added" else 0.7 * base) + 0.3 * reg
+    assert loss(embeddings, labels).item() == pytest.approx(expected, rel=1e-9)
+    assert loss.parts["reg"].item() == pytest.approx(reg, rel=1e-9)

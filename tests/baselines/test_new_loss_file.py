@@ -1,0 +1,95 @@
+"""A user's own loss is one file: it appears everywhere without another edit."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import baselines
+from benchmark.errors import UserError
+
+OWN = '''"""Makes the least similar positive more similar than the most similar negative, softly."""
+
+from torch import nn
+from torch.nn import functional as F
+
+TITLE = "Hardest pairs"
+PARAMS = {"scale": 10.0}  # how sharp the comparison is
+SEARCH = {"scale": [5.0, 10.0, 20.0]}  # tuned beside the learning rate, from the same budget
+
+
+class HardestPairs(nn.Module):
+    def __init__(self, scale):
+        super().__init__()
+        self.scale = scale
+
+    def forward(self, f, labels):  # f (n, d): unit rows in float32; labels (n,)
+        s = f @ f.T  # (n, n)
+        same = labels[:, None] == labels[None, :]  # (n, n)
+        positive = s.masked_fill(~same, 2).amin(dim=1)  # (n,)
+        negative = s.masked_fill(same, -2).amax(dim=1)  # (n,)
+        return F.softplus(self.scale * (negative - positive)).mean()
+
+
+def build(*, num_classes, embedding_dim, scale):
+    return HardestPairs(scale)
+'''
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A copy of the code with one more file in baselines/."""
+    root = baselines.FOLDER.parent
+    for folder in ("baselines", "benchmark"):
+        shutil.copytree(root / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(root / "tests" / "baselines", tmp_path / "tests" / "baselines")
+    (tmp_path / "baselines" / "hardest_pairs.py").write_text(OWN)
+    return tmp_path
+
+
+def python(project: Path, *arguments: str) -> subprocess.CompletedProcess:
+    environment = os.environ | {"PYTHONPATH": str(project)}
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=project,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_example_is_short():
+    assert len(OWN.splitlines()) < 30
+
+
+def test_it_is_listed_and_meets_the_contract_that_all_methods_meet(project):
+    code = "import baselines; c = baselines.card('hardest_pairs'); print(baselines.names(), c.title, c.params, c.search)"
+    shown = python(project, "-c", code)
+    for part in ("'hardest_pairs'", "Hardest pairs", "'scale': 10.0", "'gamma': 0.0"):
+        assert part in shown.stdout, shown.stderr
+    arguments = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/baselines/test_losses_contract.py")
+    contract = python(project, *arguments, "-k", "hardest_pairs")
+    assert contract.returncode == 0, contract.stdout
+    assert " passed" in contract.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("TITLE = 'x'\ndef build(): ...", "lacks a docstring"),
+        ('"""A loss."""\ndef build(): ...', "lacks TITLE"),
+        ('"""A loss."""\nTITLE = "x"', r"lacks build\(\)"),
+        ('"""A loss."""\nTITLE = "x"\nPARAMS = {"a": 1 / 3}\ndef build(): ...', "PARAMS must be a literal"),
+        ('"""A loss."""\nTITLE = "x"\nSEARCH = {"a": [1]}\ndef build(): ...', "parameter in SEARCH"),
+        ('"""A loss."""\nTITLE = "x"\nSAMPLER = "balance"\ndef build(): ...', "did you mean 'balanced'"),
+    ],
+)
+def test_a_file_that_is_not_complete_says_what_is_missing(text, message, tmp_path, monkeypatch):
+    monkeypatch.setattr(baselines, "FOLDER", tmp_path)
+    (tmp_path / "mine.py").write_text(text)
+    with pytest.raises(UserError, match=message):
+        baselines.card("mine")
