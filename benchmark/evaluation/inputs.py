@@ -59,7 +59,7 @@ def checked(
 def embeddings(given: object, name: str = "query") -> Tensor:
     """`given` as a finite float tensor of shape (n, d) without gradient."""
     try:
-        x = given.detach() if isinstance(given, Tensor) else torch.as_tensor(np.asarray(given))
+        x = given.detach() if isinstance(given, Tensor) else _tensor(np.asarray(given))
     except (TypeError, ValueError) as error:
         raise UserError(f"{name} embeddings must be an array of numbers of shape (n, d): {error}") from None
     if x.ndim != 2:
@@ -83,22 +83,12 @@ def embeddings(given: object, name: str = "query") -> Tensor:
 
 def labels(given: object, n: int, name: str, device: torch.device) -> tuple[Tensor, bool]:
     """Labels as int64 of shape (n, levels), and whether they were given flat."""
-    y = given.detach() if isinstance(given, Tensor) else None
-    if y is None:
-        array = np.asarray(given)
-        if array.dtype.kind not in "iuf":
-            raise UserError(
-                f"{name} labels have type {array.dtype}; expected integers (encode names as numbers first)"
-            )
-        if array.dtype == np.uint64:
-            array = array.astype(np.int64)
-        y = torch.as_tensor(np.ascontiguousarray(array))
-    if y.dtype == torch.bool or y.is_complex():
-        raise UserError(f"{name} labels have type {y.dtype}; expected integers")
-    if y.is_floating_point():
-        if not bool((y == y.round()).all()) or not bool(torch.isfinite(y).all()):
-            raise UserError(f"{name} labels are not integers (type {y.dtype}); encode classes as 0, 1, 2, …")
-        raise UserError(f"{name} labels have type {y.dtype}; convert them with .long() or .astype(int)")
+    try:
+        y = given.detach() if isinstance(given, Tensor) else _tensor(np.asarray(given))
+    except (TypeError, ValueError):
+        raise UserError(f"{name} labels are not integers; encode classes as 0, 1, 2, …") from None
+    if y.is_floating_point() or y.is_complex() or y.dtype == torch.bool:
+        raise UserError(f"{name} labels have type {y.dtype}; expected integers: encode classes as 0, 1, 2, …")
     flat = y.ndim == 1
     y = y.unsqueeze(1) if flat else y
     if y.ndim != 2 or y.shape[1] == 0:
@@ -116,6 +106,13 @@ def positive_integers(name: str, given: Sequence[int]) -> tuple[int, ...]:
     if not all(isinstance(k, int | np.integer) and not isinstance(k, bool) and k >= 1 for k in given):
         raise UserError(f"{name} = {tuple(given)!r}: expected integers from 1 on, such as (1, 10, 100)")
     return tuple(int(k) for k in given)
+
+
+def _tensor(array: np.ndarray) -> Tensor:
+    if array.dtype.kind in "iu":
+        array = array.astype(np.int64)  # torch has not all unsigned types
+    # A copy where torch could not share the memory: read-only, strided backwards or of foreign byte order.
+    return torch.from_numpy(np.require(array, array.dtype.newbyteorder("="), ["C", "W"]))
 
 
 def _names(levels: Sequence[str] | None, count: int, flat: bool) -> tuple[str, ...]:

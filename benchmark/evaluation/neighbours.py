@@ -55,10 +55,11 @@ def block_neighbours(block: Block, count: int) -> Neighbours:
         return Neighbours.empty(len(block.rows), size, 0)
     ordered = block.ordered if block.is_ordered else np.partition(block.values, -count, axis=1)
     last = ordered[:, -count]
-    low = last - block.margin(last)
-    near = [(values >= least).nonzero()[0] for values, least in zip(block.values, low.tolist(), strict=True)]
+    near = [
+        _near(block, row, *bounds, count) for row, bounds in enumerate(zip(*block.window(last), strict=True))
+    ]
     lengths = np.array([len(columns) for columns in near])
-    block.doubt(int((lengths - count).sum()))
+    block.settles(int((lengths - count).sum()))
     rows, columns = np.repeat(np.arange(len(near)), lengths), np.concatenate(near)
     cosines = block.cosines(rows, columns)
     order = np.lexsort((columns, -cosines, rows))
@@ -68,3 +69,14 @@ def block_neighbours(block: Block, count: int) -> Neighbours:
     kept = found.first(count)[:, : count + TIED]
     index, cosine = found.index[:, : count + TIED], found.cosine[:, : count + TIED]
     return Neighbours(np.where(kept, index, size), np.where(kept, cosine, -np.inf))
+
+
+def _near(block: Block, row: int, low: float, high: float, count: int) -> Array:
+    """Columns that may be in the list of a row: too many only in float32, where they are then found in float64."""
+    values = block.values[row]
+    near = (values >= low).nonzero()[0]
+    if block.double and len(near) > count + TIED:
+        tied = values[near] <= high + 2 * TIE
+        better, tied = near[~tied], near[tied]
+        near = np.concatenate([better, tied[: count + TIED - len(better)]])
+    return near

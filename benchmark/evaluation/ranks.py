@@ -40,15 +40,12 @@ def block_ranks(block: Block, levels: Sequence[Positives]) -> list[Ranks]:
 def _ranks(block: Block, positives: Positives, ordered: Array | None) -> Ranks:
     counts = positives.counts[block.rows]
     members, own = _best_first(block, positives, max(int(counts.max()), 1))
-    margin = block.margin(own)
-    low, high = own - margin, own + margin  # outside of these the order is certain
+    low, high = block.window(own)
     ascending = own[:, ::-1].copy()
-    before = _counted(block.values, ordered, low, counts, "left") - _found(ascending, low, "left")
-    if not block.exact:
-        most = before
-        before = _counted(block.values, ordered, high, counts, "right") - _found(ascending, high, "right")
-        doubtful = (before != most) & (np.arange(own.shape[1]) < counts[:, None])
-        block.doubt(int((most - before)[doubtful].sum()))
+    before = _counted(block.values, ordered, high, counts, "right") - _found(ascending, high, "right")
+    most = _counted(block.values, ordered, low, counts, "left") - _found(ascending, low, "left")
+    doubtful = (before != most) & (np.arange(own.shape[1]) < counts[:, None])
+    if block.settles(int((most - before)[doubtful].sum())):
         rows = doubtful.nonzero()[0]
         before[doubtful] += _settled(block, positives, rows, members[doubtful], low[doubtful], high[doubtful])
     before[np.arange(own.shape[1]) >= counts[:, None]] = np.iinfo(np.int64).max // 2

@@ -29,15 +29,13 @@ def _hits(block: Block, positives: Positives) -> int:
     # Padding is replaced by the first member, which is a positive or the query itself.
     block.values[rows, np.where(valid, members, members[:, :1])] = -np.inf
     best, rival = own.max(axis=1), block.values.max(axis=1)
-    if block.exact:
-        return int((best > rival + TIE).sum())
-    margin = block.margin(best)
-    hits = best > rival
-    for row in (np.abs(best - rival) <= margin).nonzero()[0]:
-        close = members[row, own[row] >= best[row] - margin[row]]
-        near = (block.values[row] >= best[row] - margin[row]).nonzero()[0]
-        block.doubt(len(near))
-        hits[row] = _closest(block, row, close) > _closest(block, row, near) + TIE
+    low, high = block.window(best)
+    hits = rival < low
+    for row in (~hits & (rival <= high)).nonzero()[0]:
+        close = members[row, own[row] >= low[row]]
+        near = (block.values[row] >= low[row]).nonzero()[0]
+        if block.settles(len(near)):
+            hits[row] = _closest(block, row, close) > _closest(block, row, near) + TIE
     return int(hits.sum())
 
 
