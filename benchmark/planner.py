@@ -6,6 +6,7 @@ So the plan depends on the study and the results only, never on who ran what and
 plan main`
 """
 
+import dataclasses
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -125,6 +126,17 @@ class Group:
             for seed in range(self.study.seeds):
                 yield Task(self.study, _seeded(spec, seed), variation, -1, True, _beyond(point), tuned)
 
+    def unknown(self, trials: int) -> set[str]:
+        """Runs that will follow when so many trials are known, named so that studies that share them agree."""
+        assert self.search is not None
+        tuned = as_json([*dataclasses.astuple(self.search.tuning), self.search.extra, self.search.name])
+        runs = {
+            f"{spec.run_id} {seed} {tuned}" for _, spec in self.finals for seed in range(self.study.seeds)
+        }
+        more = range(trials, self.search.budget)
+        first = self.finals[0][1].run_id
+        return runs | {f"{first} {n} {s} {tuned}" for n in more for s in range(self.search.tuning.seeds)}
+
 
 def _beyond(point: Point) -> str:
     return as_json({name: value for name, value in point.items() if name != "lr"})
@@ -133,7 +145,7 @@ def _beyond(point: Point) -> str:
 @dataclass(frozen=True)
 class Known:
     tasks: list[Task]
-    waiting: int  # further runs that depend on the results of these
+    waiting: frozenset[str]  # further runs that depend on the results of these, by what is known of them
     blocked: list[str]  # methods of which every trial failed
 
 
@@ -158,7 +170,8 @@ class Family:
                 complete[group.method] = all(trial.state != "open" for trial in mine)
         tasks: list[Task] = []
         finals: list[Task] = []
-        waiting, blocked = 0, []
+        waiting: set[str] = set()
+        blocked = []
         for group in self.groups:
             if group.search is None:
                 finals += group.final_tasks({}, Tuned())
@@ -174,9 +187,8 @@ class Family:
             elif done:
                 blocked.append(group.method)
             else:
-                waiting += len(group.finals) * group.study.seeds
-                waiting += max(0, search.budget - len(mine)) * search.tuning.seeds
-        return Known(tasks + finals, waiting, blocked)
+                waiting |= group.unknown(len(mine))
+        return Known(tasks + finals, frozenset(waiting), blocked)
 
 
 def _judge(group: Group, outcomes: Outcomes) -> Judge:

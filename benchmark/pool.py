@@ -6,6 +6,7 @@ never returns when a run kills its worker.
 """
 
 import time
+import warnings
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -89,6 +90,7 @@ class Loky:
 
         from joblib.externals.loky import get_reusable_executor
 
+        warnings.filterwarnings("ignore", message="A worker stopped while some jobs")  # loky renews it
         for attempt in range(3):
             # Idle workers are kept: loading torch takes longer than many a run. A broken executor is replaced.
             self.executor = get_reusable_executor(

@@ -43,7 +43,7 @@ class Ongoing:
 
     order: int
     family: Family
-    known: Known = field(default_factory=lambda: Known([], 0, []))
+    known: Known = field(default_factory=lambda: Known([], frozenset(), []))
     pending: set[str] = field(default_factory=set)
 
 
@@ -81,6 +81,7 @@ class Runner:
         self.ongoing: list[Ongoing] = []
         self.waiters: dict[str, list[Ongoing]] = {}  # of runs that are not finished
         self.mine: set[str] = set()  # of those, the ones of this shard
+        self.waiting = 0  # runs that will follow from tuning
         self.queue: list[tuple[int, int, RunSpec]] = []  # a heap: the first family first
         self.counter = itertools.count()
         self.suspects: list[RunSpec] = []  # workers died with them: nothing runs beside them
@@ -105,8 +106,7 @@ class Runner:
 
     def left(self) -> int:
         """Runs that are still to do here, as far as the plan can tell."""
-        waiting = sum(one.known.waiting for one in self.ongoing) if self.shard.count == 1 else 0
-        return len(self.mine) + waiting
+        return len(self.mine) + (self.waiting if self.shard.count == 1 else 0)
 
     def elsewhere(self) -> int:
         """Runs that other shards have to do before this one can go on."""
@@ -123,6 +123,7 @@ class Runner:
                 self.mine.add(run_id)
                 self._queue(task.spec, one.order)
             self.waiters.setdefault(run_id, []).append(one)
+        self.waiting = len(frozenset().union(*(other.known.waiting for other in self.ongoing)))
         self.advanced(one.family, one.known)
 
     def _queue(self, spec: RunSpec, order: int = -1) -> None:

@@ -3,6 +3,7 @@
 `python -m benchmark run` is this with options read from the command line.
 """
 
+import itertools
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,13 +67,12 @@ class Session:
             self.runner = Runner(
                 self.store, self.pool, job, Progress(), outcomes, again, self.shard, advanced=self._advanced
             )
-            self.runner.run([family for found in self.families.values() for family in found])
+            self.runner.run(itertools.chain(*self.families.values()))
             outcomes = self.runner.outcomes
             self.stop(kill=False)
         else:
-            for found in self.families.values():
-                for family in found:
-                    self._advanced(family, family.known(outcomes))
+            for family in itertools.chain(*self.families.values()):
+                self._advanced(family, family.known(outcomes))
         self._export(outcomes)
         self.store.gather()
         return self._report(outcomes)
@@ -84,16 +84,16 @@ class Session:
             pool.close(kill)
 
     def _missing(self, outcomes: dict[str, Outcome]) -> tuple[dict[str, RunSpec], int]:
+        """Runs of this shard that can be done now, and how many follow from tuning."""
         specs: dict[str, RunSpec] = {}
-        waiting = 0
-        for found in self.families.values():
-            for family in found:
-                known = family.known(outcomes)
-                waiting += known.waiting
-                specs |= {
-                    task.spec.run_id: task.spec for task in known.tasks if task.spec.run_id not in outcomes
-                }
-        return specs, waiting
+        waiting: set[str] = set()
+        for family in itertools.chain(*self.families.values()):
+            known = family.known(outcomes)
+            waiting |= known.waiting
+            for spec in (task.spec for task in known.tasks):
+                if spec.run_id not in outcomes and self.shard.has(spec.run_id):
+                    specs[spec.run_id] = spec
+        return specs, len(waiting)
 
     def _check_data(self, names: set[str]) -> None:
         """Missing data are one error now, not one for every run. What is drawn once is drawn here."""
@@ -107,7 +107,8 @@ class Session:
     def _announce(self, todo: int, waiting: int, slots: int, seconds: float | None) -> None:
         names = ", ".join(f"{study.name} ({study.scale})" for study in self.studies)
         then = f", then {waiting} more once tuning has chosen" if waiting else ""
-        say(f"{names}: {todo} runs now{then}, {slots} at a time; time: {in_words(seconds)}")
+        at_a_time = f"{slots} at a time" if slots else "no worker yet"
+        say(f"{names}: {todo} runs now{then}, {at_a_time}; time: {in_words(seconds)}")
 
     def _advanced(self, family: Family, known: Known) -> None:
         """Writes the ledger of a study when one of its families has moved on."""

@@ -5,11 +5,14 @@ python -m benchmark list fields
 """
 
 import argparse
+import inspect
+import re
 from collections.abc import Iterable
 
 import baselines
 from benchmark import datasets, settings, study
-from benchmark.spec import CHOICES, FIELDS
+from benchmark.errors import UserError
+from benchmark.spec import CHOICES, FIELDS, RunSpec
 
 KINDS = ("methods", "datasets", "studies", "settings", "fields")
 
@@ -41,8 +44,14 @@ def _methods() -> list[tuple[str, str]]:
 
 
 def _studies() -> list[tuple[str, str]]:
-    loaded = [study.load(name) for name in study.names()]
-    return [(one.name, f"{one.title} [{one.paper}]" if one.paper else one.title) for one in loaded]
+    rows = []
+    for name in study.names():
+        try:
+            one = study.load(name)
+            rows.append((name, f"{one.title} [{one.paper}]" if one.paper else one.title))
+        except UserError as problem:  # a broken one does not hide the others
+            rows.append((name, f"cannot be read: {problem}"))
+    return rows
 
 
 def _settings() -> list[tuple[str, str]]:
@@ -56,11 +65,13 @@ def _settings() -> list[tuple[str, str]]:
 
 def _fields() -> list[tuple[str, str]]:
     rows = []
+    comments = dict(re.findall(r"^    (\w+): [^#]*  # (.*)$", inspect.getsource(RunSpec), re.MULTILINE))
     for name, field in FIELDS.items():
         kind = getattr(field.type, "__name__", str(field.type))
         choices = f" ({', '.join(CHOICES[name])})" if name in CHOICES else ""
         default = "" if name in ("dataset", "params") else f" = {field.default!r}"
-        rows.append((name, f"{kind}{default}{choices}"))
+        comment = f"  # {comments[name]}" if name in comments else ""
+        rows.append((name, f"{kind}{default}{choices}{comment}"))
     return rows
 
 

@@ -10,6 +10,8 @@ import json
 from benchmark import planner
 from benchmark.commands import _selection
 from benchmark.estimate import Estimate, in_words
+from benchmark.planner import Family, Known
+from benchmark.spec import RunSpec
 from benchmark.store import Outcome
 from benchmark.study import Study
 
@@ -35,17 +37,33 @@ def execute(args: argparse.Namespace) -> int:
                     )
         return 0
     estimate = Estimate(outcomes.values())
+    every: dict[str, RunSpec] = {}
+    waiting: set[str] = set()
     for study in studies:
-        print("\n".join(summary(study, outcomes, estimate, args.jobs)))
+        families = planner.families(study)
+        known = [family.known(outcomes) for family in families]
+        every |= {task.spec.run_id: task.spec for one in known for task in one.tasks}
+        waiting = waiting.union(*(one.waiting for one in known))
+        print("\n".join(summary(study, families, known, outcomes, estimate, args.jobs)))
+    if len(studies) > 1:  # studies share runs
+        missing = [spec for run_id, spec in every.items() if run_id not in outcomes]
+        seconds = in_words(estimate.total(missing, len(waiting), args.jobs))
+        total, to_do = len(every) + len(waiting), len(missing) + len(waiting)
+        print(f"together {total} different runs, {to_do} to do; time: {seconds}")
     return 0
 
 
-def summary(study: Study, outcomes: dict[str, Outcome], estimate: Estimate, jobs: int) -> list[str]:
+def summary(
+    study: Study,
+    families: list[Family],
+    known: list[Known],
+    outcomes: dict[str, Outcome],
+    estimate: Estimate,
+    jobs: int,
+) -> list[str]:
     """A study in a few lines."""
-    found = planner.families(study)
-    known = [family.known(outcomes) for family in found]
     specs = {task.spec.run_id: task.spec for one in known for task in one.tasks}
-    waiting = sum(one.waiting for one in known)
+    waiting = len(frozenset().union(*(one.waiting for one in known)))
     stored = [outcomes[run_id] for run_id in specs if run_id in outcomes]
     failed = sum(not outcome.finished for outcome in stored)
     missing = [spec for run_id, spec in specs.items() if run_id not in outcomes]
@@ -59,7 +77,7 @@ def summary(study: Study, outcomes: dict[str, Outcome], estimate: Estimate, jobs
         low, high = study.tuning.lr
         lines.append(
             f"  tuning: {study.tuning.trials} trials a method ({study.tuning.sampler}), lr {low:g} … {high:g}"
-            f", {study.tuning.seeds} seed a trial" + _beyond(found)
+            f", {study.tuning.seeds} seed a trial" + _beyond(families)
         )
     lines.append(
         f"  {len(specs) + waiting} runs: {len(stored) - failed} done, {failed} failed, "
@@ -70,9 +88,9 @@ def summary(study: Study, outcomes: dict[str, Outcome], estimate: Estimate, jobs
     return lines
 
 
-def _beyond(found: list[planner.Family]) -> str:
+def _beyond(families: list[Family]) -> str:
     searches = {
-        g.method: g.search.extra for family in found for g in family.groups if g.search and g.search.extra
+        g.method: g.search.extra for family in families for g in family.groups if g.search and g.search.extra
     }
     if not searches:
         return ""

@@ -33,7 +33,7 @@ def _print(study: Study, store: Store, outcomes: dict[str, Outcome]) -> bool:
             outcome = outcomes.get(task.spec.run_id)
             states[task.spec.method][task.spec.run_id] = outcome.status if outcome else "missing"
     width = max(map(len, states))
-    waiting = sum(one.waiting for one in known)
+    waiting = len(frozenset().union(*(one.waiting for one in known)))
     print(
         f"{study.name} at scale {study.scale}"
         + (f"; {waiting} more runs follow from tuning" if waiting else "")

@@ -36,7 +36,7 @@ def finish(family: Family, judge, outcomes: dict | None = None) -> tuple[Known, 
         known = family.known(outcomes)
         missing = [task.spec for task in known.tasks if task.spec.run_id not in outcomes]
         if not missing:
-            assert known.waiting == 0
+            assert not known.waiting
             return known, outcomes
         outcomes |= {spec.run_id: judge(spec) for spec in missing}
 
