@@ -55,7 +55,7 @@ def test_agrees_with_pytorch_metric_learning(per_class: int, noise: float):
         "mAP": "mean_average_precision",
         "mAP@R": "mean_average_precision_at_r",
     }
-    calculator = AccuracyCalculator(include=theirs.values(), k=None, knn_func=CustomKNN(LpDistance()))
+    calculator = AccuracyCalculator(include=tuple(theirs.values()), k=None, knn_func=CustomKNN(LpDistance()))
     for given_to_both in ((x, labels), (x[:300], labels[:300], x[300:], labels[300:])):
         found, expected = retrieval_metrics(*given_to_both), calculator.get_accuracy(*given_to_both)
         for ours, name in theirs.items():
