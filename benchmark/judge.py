@@ -81,7 +81,7 @@ class Judge:
             "train/mAP": retrieval_metrics(z, labels, ks=(1,))["mAP"],
         }
 
-    def finally_(self) -> tuple[dict[str, float], dict[str, object]]:
+    def finally_(self) -> tuple[dict[str, float], dict[str, list]]:
         """Everything about the test set: each level, re-ranking, health, the ceiling of the data; and histograms."""
         dataset, labels = self.dataset, self._labels(self.query)
         z = self._embed(self.inputs.plain(self.query))

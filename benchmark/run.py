@@ -52,7 +52,7 @@ def run(
     outcome = train(spec, model, loss, inputs, view.labels, order, judge.along, epochs, checkpoint)
 
     metrics: dict[str, float] = {}
-    histograms: dict[str, object] = {}
+    histograms: dict[str, list] = {}
     if outcome.status == "ok":
         model.load_state_dict(outcome.state)
         chosen = next(point for point in outcome.curve if point["epoch"] == outcome.best_epoch)

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from benchmark.errors import UserError, unknown
 
@@ -137,7 +138,8 @@ class RunSpec:
         for name in fields:
             if name not in FIELDS:
                 raise unknown("spec field", name, FIELDS, "python -m benchmark list fields")
-        return dataclasses.replace(self, **({"params": params} | fields))
+        changed: dict[str, Any] = {"params": params} | fields
+        return dataclasses.replace(self, **changed)
 
     @classmethod
     def from_json(cls, text: str) -> "RunSpec":

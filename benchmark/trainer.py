@@ -56,16 +56,15 @@ def train(
     start = saved.restore(outcome)
     for _ in range(start * per_epoch):  # batches already seen
         next(batches)
-    if start == 0 and not _record(
-        outcome, model, judge(), epoch=0, lr=spec.lr, candidate=epochs == 0
-    ):
+    if start == 0 and not _record(outcome, model, judge(), epoch=0, lr=spec.lr, candidate=epochs == 0):
         return outcome
 
     for epoch in range(start + 1, epochs + 1):
         model.train()
         warm = epoch <= spec.warm_epochs
         todo = [next(batches) for _ in range(per_epoch)]
-        total, parts = 0.0, {}
+        total = 0.0
+        parts: dict[str, float] = {}
         lr = spec.lr * spec.lr_factor ** sum(epoch > step for step in spec.lr_steps)
         for batch, x in zip(todo, inputs.train(epoch, todo), strict=True):
             with torch.autocast(device.type, dtype=torch.float16, enabled=amp):
