@@ -13,6 +13,23 @@ from benchmark.evaluation import neighbours, retrieval_metrics
 KS = (1, 3)
 
 
+@settings(max_examples=500, deadline=None)
+@given(small_sets(), st.integers(1, 30), st.sampled_from([0.0, 0.1, 0.5, 0.9]))
+def test_reranking_equals_the_equations(data: SmallSet, k: int, beta: float):
+    found = retrieval_metrics(*data.arguments, ks=KS, rerank=(k,), beta=beta)
+    expected, queries = reranked(*data.arguments, KS, k, beta)
+    assert {name: found[f"rerank{k}/{name}"] for name in expected} == pytest.approx(expected, abs=1e-10)
+    assert found[f"rerank{k}/queries"] == queries
+
+
+@settings(max_examples=60, deadline=None)
+@given(small_sets(), st.integers(2, 12))
+def test_several_k_in_one_pass_are_those_of_one_each(data: SmallSet, k: int):
+    together = retrieval_metrics(*data.arguments, rerank=(k, 1, 2 * k))
+    for each in (k, 1, 2 * k):
+        assert retrieval_metrics(*data.arguments, rerank=(each,)).items() <= together.items()
+
+
 @pytest.mark.parametrize("options", [{"rerank": (5,), "beta": 0.0}, {"rerank": (1,)}])
 def test_without_weight_or_neighbours_the_ranking_stays(options: dict):
     x, y = np.random.default_rng(0).standard_normal((60, 4)), np.arange(60) % 7
