@@ -36,9 +36,9 @@ def embeddings(kind: str, n: int, d: int, generator: np.random.Generator) -> np.
 
 
 @st.composite
-def small_sets(draw, separate: bool | None = None) -> SmallSet:
+def small_sets(draw, separate: bool | None = None, kinds: tuple[str, ...] = KINDS) -> SmallSet:
     generator = np.random.default_rng(draw(st.integers(0, 2**32)))
-    kind, d, classes = draw(st.sampled_from(KINDS)), draw(st.integers(1, 6)), draw(st.integers(1, 8))
+    kind, d, classes = draw(st.sampled_from(kinds)), draw(st.integers(1, 6)), draw(st.integers(1, 8))
     n, m = draw(st.integers(1, 24)), draw(st.integers(1, 24))
     x = embeddings(kind, n + m, d, generator)  # both sets at once: duplicates across them
     y = generator.integers(-classes, classes, n + m)

@@ -5,16 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from retrieval_oracles import cosines, reranked
-from small_sets import SmallSet, small_sets
+from small_sets import KINDS, SmallSet, small_sets
 
 from benchmark.errors import UserError
 from benchmark.evaluation import neighbours, retrieval_metrics
 
 KS = (1, 3)
+TOLD_APART = tuple(kind for kind in KINDS if kind != "tight")  # β scales scores, and with them what is a tie
 
 
 @settings(max_examples=500, deadline=None)
-@given(small_sets(), st.integers(1, 30), st.sampled_from([0.0, 0.1, 0.5, 0.9]))
+@given(small_sets(kinds=TOLD_APART), st.integers(1, 30), st.sampled_from([0.0, 0.1, 0.5, 0.9]))
 def test_reranking_equals_the_equations(data: SmallSet, k: int, beta: float):
     found = retrieval_metrics(*data.arguments, ks=KS, rerank=(k,), beta=beta)
     expected, queries = reranked(*data.arguments, KS, k, beta)
