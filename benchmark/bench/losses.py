@@ -1,0 +1,156 @@
+"""Speed and memory of the losses: forward and backward of one batch, 512 dimensions, four samples per class.
+
+The contextual loss against its oracle (the paper's equations in dense matrices, from the tests) and against the floor, which any
+loss on similarities pays: one n × n product, its top k, and the two products of its backward. Smooth-AP and Roadmap against
+their textbook forms where those fit in memory, and a step of every method. Run by `make bench`, about five minutes on two cores.
+
+Each measurement is a process of its own, so that its peak memory is its own (PyTorch's included), and forms take turns.
+"""
+
+import importlib
+import multiprocessing
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import baselines
+from benchmark.errors import UserError
+
+Row = dict[str, object]
+
+ORACLES = Path(__file__).parents[2] / "tests" / "baselines"
+DIMENSIONS, PER_CLASS, EPS = 512, 4, 0.05
+NEIGHBOURS = 10  # mean size of the neighbourhoods that the embeddings are made for
+SIZES = (128, 512, 1024, 2048, 4096, 6400)
+TEXTBOOK = (128, 512)  # all n³ differences and their gradients: 3 GB at 512, 25 GB at 1024
+TEXTBOOKS = {"smooth_ap": "smooth_ap", "roadmap": "sup_ap"}
+
+
+def run() -> list[Row]:
+    if not (ORACLES / "loss_oracles.py").exists():
+        raise UserError(
+            f"the bench compares with the oracles in {ORACLES}: run it in a checkout of the repository"
+        )
+    rows = []
+    for n in SIZES:
+        floor, ours, oracle = turns(n, "floor", "contextual", "oracle")
+        rows += [
+            row("floor", n, floor, floor, "itself"),
+            row("contextual", n, ours, floor, "floor"),
+            row("contextual, oracle", n, oracle, ours, "contextual"),
+        ]
+    ours, oracle = turns(2048, "contextual", "oracle", crowded=True)
+    rows += [
+        row("contextual, neighbourhoods of half the batch", 2048, ours, oracle, "its oracle"),
+        row("contextual, oracle, neighbourhoods of half the batch", 2048, oracle, ours, "contextual"),
+    ]
+    for name in TEXTBOOKS:
+        for n in SIZES:
+            forms = [name, f"{name}, textbook"] if n in TEXTBOOK else [name]
+            floor, ours, *textbook = turns(n, "floor", *forms)
+            rows.append(row(name, n, ours, floor, "floor"))
+            rows += [row(f"{name}, textbook", n, slow, ours, name) for slow in textbook]
+    names = baselines.names()
+    steps = dict(zip(names, turns(128, *names), strict=True))
+    return rows + [
+        row(f"step of {name}", 128, steps[name], steps["contrastive"], "contrastive") for name in names
+    ]
+
+
+def row(name: str, n: int, measured: tuple[float, float], other: tuple[float, float], baseline: str) -> Row:
+    seconds, peak = measured
+    return {
+        "area": "losses",
+        "name": name,
+        "n": n,
+        "seconds": seconds,
+        "peak_mb": peak,
+        "ratio": seconds / other[0],
+        "baseline": baseline,
+    }
+
+
+def turns(n: int, *forms: str, crowded: bool = False) -> list[tuple[float, float]]:
+    """Best time and highest memory of each form; they take turns, so that a slow minute hits all of them."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__, "torch", "pytorch_metric_learning.losses"])
+    measured: dict[str, list[tuple[float, float]]] = {form: [] for form in forms}
+    for turn in range(3):
+        for form in forms:
+            if turn and form == "oracle" and n >= 4096:
+                continue  # a minute each, and nothing beside it is as long
+            with context.Pool(1) as pool:
+                measured[form].append(pool.apply(measure, (form, n, crowded)))
+    return [(min(s for s, _ in of), max(p for _, p in of)) for of in measured.values()]
+
+
+def measure(form: str, n: int, crowded: bool) -> tuple[float, float]:
+    """Seconds of the fastest step within about a second, and the peak memory in MB of this process."""
+    embeddings, labels = batch(n, crowded)
+    step = step_of(form)
+    start, best = time.perf_counter(), float("inf")
+    while best == float("inf") or time.perf_counter() - start < 1:
+        began = time.perf_counter()
+        step(embeddings, labels)
+        best = min(best, time.perf_counter() - began)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return best, peak / (1024**2 if sys.platform == "darwin" else 1024)
+
+
+def step_of(form: str) -> Callable:
+    """step(embeddings, labels): forward and backward of a form."""
+    import torch
+    from torch.nn import functional as F
+
+    if form == "floor":
+        return floor
+    if form in baselines.names():
+        params: dict[str, Any] = {"eps": EPS} if form == "contextual" else {}
+        loss = baselines.build(form, num_classes=100, embedding_dim=DIMENSIONS, **params)
+        return lambda embeddings, labels: torch.autograd.grad(loss(embeddings, labels), embeddings)
+    sys.path.insert(0, str(ORACLES))
+    oracles = importlib.import_module("loss_oracles")
+
+    def slow(embeddings, labels):
+        if form == "oracle":
+            return oracles.contextual_loss(embeddings, labels, eps=EPS)
+        f = F.normalize(embeddings)
+        return getattr(oracles, TEXTBOOKS[form.partition(",")[0]])(f @ f.T, labels)
+
+    return lambda embeddings, labels: torch.autograd.grad(slow(embeddings, labels), embeddings)
+
+
+def floor(embeddings, labels) -> None:
+    """One product, its top k, and the two products of its backward."""
+    f = embeddings.detach()
+    s = f @ f.T  # (n, n)
+    s.topk(PER_CLASS)
+    s @ f + s.T @ f
+
+
+def batch(n: int, crowded: bool):
+    """Embeddings (n, 512) whose neighbourhoods hold about ten samples, or half the batch, and their labels."""
+    import torch
+    from torch.nn import functional as F
+
+    from benchmark.seeds import torch_generator
+
+    generator = torch_generator("bench", "losses", n)
+    labels = torch.randperm(n, generator=generator) // PER_CLASS
+    centres = torch.randn(n // PER_CLASS, DIMENSIONS, generator=generator)
+    noise = torch.randn(n, DIMENSIONS, generator=generator)
+    low, high = 0.1, 30.0
+    for _ in range(12):
+        share = (low * high) ** 0.5
+        points = F.normalize(centres[labels] + share * noise)
+        if crowded:
+            points = F.normalize(points + share)
+        D = 2 - 2 * points[:256] @ points.T  # (256, n)
+        bound = D.topk(PER_CLASS, largest=False).values[:, -1:] + EPS  # (256, 1)
+        inside = (bound >= D).sum(dim=1).float().mean()
+        wanted = n / 2 if crowded else NEIGHBOURS
+        low, high = (share, high) if inside < wanted else (low, share)
+    return points.requires_grad_(), labels
