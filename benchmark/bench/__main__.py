@@ -13,7 +13,7 @@ from benchmark.errors import UserError, unknown
 AREAS = sorted(path.stem for path in Path(__file__).parent.glob("[!_]*.py"))
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmark.bench", description=(__doc__ or "").partition("\n")[0]
     )
@@ -29,7 +29,9 @@ def main() -> None:
         for area in arguments.areas or AREAS:
             measure(area, arguments.results / "bench" / f"{area}.parquet")
     except UserError as error:
-        sys.exit(f"error: {error}")
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
 
 
 def measure(area: str, path: Path) -> None:
@@ -59,4 +61,4 @@ def table(rows: list[dict]) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

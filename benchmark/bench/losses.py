@@ -25,6 +25,7 @@ ORACLES = Path(__file__).parents[2] / "tests" / "baselines"
 DIMENSIONS, PER_CLASS, EPS = 512, 4, 0.05
 NEIGHBOURS = 10  # mean size of the neighbourhoods that the embeddings are made for
 SIZES = (128, 512, 1024, 2048, 4096, 6400)
+CROWDED = 2048  # where neighbourhoods of half the batch are tried
 TEXTBOOK = (128, 512)  # all n³ differences and their gradients: 3 GB at 512, 25 GB at 1024
 TEXTBOOKS = {"smooth_ap": "smooth_ap", "roadmap": "sup_ap"}
 
@@ -36,28 +37,24 @@ def run() -> list[Row]:
         )
     rows = []
     for n in SIZES:
-        floor, ours, oracle = turns(n, "floor", "contextual", "oracle")
+        forms = ["floor", "contextual", "oracle", *TEXTBOOKS]
+        forms += [f"{name}, textbook" for name in TEXTBOOKS if n in TEXTBOOK]
+        found = turns(n, *forms)
+        rows.append(row("floor", n, found["floor"], found["floor"], "itself"))
+        rows += [row(name, n, found[name], found["floor"], "floor") for name in ("contextual", *TEXTBOOKS)]
+        rows.append(row("contextual, oracle", n, found["oracle"], found["contextual"], "contextual"))
         rows += [
-            row("floor", n, floor, floor, "itself"),
-            row("contextual", n, ours, floor, "floor"),
-            row("contextual, oracle", n, oracle, ours, "contextual"),
+            row(form, n, found[form], found[form.partition(",")[0]], form.partition(",")[0])
+            for form in forms[5:]
         ]
-    ours, oracle = turns(2048, "contextual", "oracle", crowded=True)
+    found = turns(CROWDED, "contextual", "oracle", crowded=True)
+    name = "contextual, oracle, neighbourhoods of half the batch"
+    rows.append(row(name, CROWDED, found["oracle"], found["contextual"], "contextual on the same"))
+    steps = turns(128, *baselines.names())
     rows += [
-        row("contextual, neighbourhoods of half the batch", 2048, ours, oracle, "its oracle"),
-        row("contextual, oracle, neighbourhoods of half the batch", 2048, oracle, ours, "contextual"),
+        row(f"step of {name}", 128, step, steps["contrastive"], "contrastive") for name, step in steps.items()
     ]
-    for name in TEXTBOOKS:
-        for n in SIZES:
-            forms = [name, f"{name}, textbook"] if n in TEXTBOOK else [name]
-            floor, ours, *textbook = turns(n, "floor", *forms)
-            rows.append(row(name, n, ours, floor, "floor"))
-            rows += [row(f"{name}, textbook", n, slow, ours, name) for slow in textbook]
-    names = baselines.names()
-    steps = dict(zip(names, turns(128, *names), strict=True))
-    return rows + [
-        row(f"step of {name}", 128, steps[name], steps["contrastive"], "contrastive") for name in names
-    ]
+    return sorted(rows, key=lambda row: str(row["name"]))
 
 
 def row(name: str, n: int, measured: tuple[float, float], other: tuple[float, float], baseline: str) -> Row:
@@ -73,7 +70,7 @@ def row(name: str, n: int, measured: tuple[float, float], other: tuple[float, fl
     }
 
 
-def turns(n: int, *forms: str, crowded: bool = False) -> list[tuple[float, float]]:
+def turns(n: int, *forms: str, crowded: bool = False) -> dict[str, tuple[float, float]]:
     """Best time and highest memory of each form; they take turns, so that a slow minute hits all of them."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__, "torch", "pytorch_metric_learning.losses"])
@@ -84,15 +81,15 @@ def turns(n: int, *forms: str, crowded: bool = False) -> list[tuple[float, float
                 continue  # a minute each, and nothing beside it is as long
             with context.Pool(1) as pool:
                 measured[form].append(pool.apply(measure, (form, n, crowded)))
-    return [(min(s for s, _ in of), max(p for _, p in of)) for of in measured.values()]
+    return {form: (min(s for s, _ in of), max(p for _, p in of)) for form, of in measured.items()}
 
 
 def measure(form: str, n: int, crowded: bool) -> tuple[float, float]:
-    """Seconds of the fastest step within about a second, and the peak memory in MB of this process."""
+    """Seconds of the fastest step within half a second, and the peak memory in MB of this process."""
     embeddings, labels = batch(n, crowded)
     step = step_of(form)
     start, best = time.perf_counter(), float("inf")
-    while best == float("inf") or time.perf_counter() - start < 1:
+    while best == float("inf") or time.perf_counter() - start < 0.5:
         began = time.perf_counter()
         step(embeddings, labels)
         best = min(best, time.perf_counter() - began)
