@@ -45,10 +45,10 @@ def export(path: Path, ledger: list[dict[str, Any]], outcomes: Mapping[str, Outc
                 }
                 for name, values in json.loads(runs[0]["search"]).items():
                     distributions[name] = CategoricalDistribution(values)
-                found = [outcomes.get(run["run_id"]) for run in runs]
-                scores = [
-                    o.score for o in found if o is not None and o.status == "ok" and o.score is not None
-                ]
+                found = [outcomes[run["run_id"]] for run in runs if run["run_id"] in outcomes]
+                if len(found) < len(runs):
+                    continue  # not tried yet
+                scores = [outcome.score for outcome in found if outcome.score is not None]
                 whole = len(scores) == len(runs)
                 frozen.append(
                     optuna.trial.create_trial(

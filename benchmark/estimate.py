@@ -54,7 +54,7 @@ def in_words(seconds: float | None) -> str:
     if seconds is None:
         return "unknown yet"
     if seconds < 90:
-        return f"{max(1, round(seconds))} s" if seconds else "nothing"
+        return f"{max(1, round(seconds))} s" if seconds else "0 s"
     if seconds < 5400:
         return f"{round(seconds / 60)} min"
     return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} days"

@@ -5,6 +5,7 @@
 
 import itertools
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,7 +41,6 @@ class Session:
             resolved(options.executor)
         self.families = {study.name: planner.families(study) for study in studies}
         self.known: dict[int, Known] = {}  # by identity of the family
-        self.changed: set[str] = set()  # studies whose ledger has changed
         self.pool: Pool | None = None
         self.runner: Runner | None = None
 
@@ -105,10 +105,13 @@ class Session:
             open_dataset(name, self.options.data)
 
     def _announce(self, todo: int, waiting: int, slots: int, seconds: float | None) -> None:
-        names = ", ".join(f"{study.name} ({study.scale})" for study in self.studies)
+        names = ", ".join(study.name for study in self.studies)
+        if len(self.studies) > 4:
+            names = f"{len(self.studies)} studies"
         then = f", then {waiting} more once tuning has chosen" if waiting else ""
         at_a_time = f"{slots} at a time" if slots else "no worker yet"
-        say(f"{names}: {todo} runs now{then}, {at_a_time}; time: {in_words(seconds)}")
+        what = f"{names} at scale {self.studies[0].scale}: {todo} runs now{then}"
+        say(f"{what}, {at_a_time}; time: {in_words(seconds)}")
 
     def _advanced(self, family: Family, known: Known) -> None:
         """Writes the ledger of a study when one of its families has moved on."""
@@ -117,13 +120,12 @@ class Session:
         found = self.families[name]
         if all(id(one) in self.known for one in found):
             rows = [task.ledger_row() for one in found for task in self.known[id(one)].tasks]
-            if self.store.write_ledger(name, family.groups[0].study.scale, rows):
-                self.changed.add(name)
+            self.store.write_ledger(name, family.groups[0].study.scale, rows)
 
     def _export(self, outcomes: dict[str, Outcome]) -> None:
         for study in self.studies:
             path = self.store.results / "optuna" / f"{study.name}-{study.scale}.log"
-            if study.tuning and (study.name in self.changed or not path.exists()):
+            if study.tuning and (self.runner is not None or not path.exists()):
                 dashboard.export(path, self.store.ledger_rows(study.name, study.scale), outcomes)
 
     def _report(self, outcomes: dict[str, Outcome]) -> int:
@@ -137,6 +139,9 @@ class Session:
         say(f"{did} runs done now, {len(stored)} in all, {diverged} diverged, {len(failed)} failed")
         if self.runner and (elsewhere := self.runner.elsewhere()):
             say(f"{elsewhere} runs belong to other shards; type this again when they are done")
+        for name, prints in _fingerprints(stored.values()).items():
+            if len(prints) > 1:
+                say(f"warning: runs on {name} were made from {len(prints)} versions of the data")
         for known in self.known.values():
             for method in known.blocked:
                 say(f"{method}: every tuning trial failed, so it has no final runs")
@@ -144,6 +149,15 @@ class Session:
             names = " ".join(study.name for study in self.studies)
             say(f"why: python -m benchmark status {names}; once more: the same command with --retry-failed")
         return 3 if failed else 0
+
+
+def _fingerprints(outcomes: Iterable[Outcome | None]) -> dict[str, set[str]]:
+    """Data set → fingerprints of the data that its runs saw."""
+    found: dict[str, set[str]] = {}
+    for outcome in outcomes:
+        if outcome is not None and outcome.fingerprint:
+            found.setdefault(outcome.kind[0], set()).add(outcome.fingerprint)
+    return found
 
 
 def parse_shard(text: str) -> Shard:

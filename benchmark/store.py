@@ -26,7 +26,7 @@ FINISHED = ("ok", "diverged")  # diverging is an outcome of the spec; any other 
 KIND = ("dataset", "backbone", "lane", "image_size", "method")  # what the time for a batch depends on
 
 
-OUTCOME = ["run_id", "status", "score", "seconds", "epochs", "batches_per_epoch", *KIND]
+OUTCOME = ["run_id", "status", "score", "seconds", "epochs", "batches_per_epoch", "fingerprint", *KIND]
 MANY = 32  # files that are worth gathering
 LEFTOVER = 3600.0  # seconds after which nobody is still writing a file
 
@@ -37,8 +37,9 @@ class Outcome(NamedTuple):
     status: str
     score: float | None
     seconds: float
-    kind: tuple
+    kind: tuple  # values of KIND
     batches: int
+    fingerprint: str = ""  # of the data
 
     @property
     def finished(self) -> bool:
@@ -47,7 +48,8 @@ class Outcome(NamedTuple):
 
 def outcome_of(row: Mapping[str, Any]) -> Outcome:
     batches = row["epochs"] * max(1, row["batches_per_epoch"])
-    return Outcome(row["status"], row["score"], row["seconds"], tuple(row[name] for name in KIND), batches)
+    kind = tuple(row[name] for name in KIND)
+    return Outcome(row["status"], row["score"], row["seconds"], kind, batches, row["fingerprint"])
 
 
 class Store:

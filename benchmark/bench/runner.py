@@ -39,7 +39,7 @@ def instant(spec: RunSpec, **where: object) -> dict[str, object]:
 def busy(spec: RunSpec, **where: object) -> dict[str, object]:
     """A run of steady arithmetic on one core, as training is, without anything to load."""
     total = 0
-    for i in range(4_000_000):
+    for i in range(8_000_000):
         total += i * i % 7
     return {"status": "ok", "score": total % 100 / 100}
 
@@ -126,7 +126,7 @@ def _reading(runs: int = 500) -> Row:
     return _row("plan, read and tabulate a finished sweep", runs, seconds, seconds / 5, "5 s allowed")
 
 
-def _workers(runs: int = 24) -> list[Row]:
+def _workers(runs: int = 16) -> list[Row]:
     """The same runs with one worker and with two; on two cores, two should be nearly twice as fast."""
     seconds = {}
     for workers in (1, 2):

@@ -45,7 +45,7 @@ def run(spec, *, data, threads=1, device=None, checkpoint=None):
         "metrics": {"test/R@1": score, "test/mAP": score / 2},
         "curve": [{"epoch": 1, "loss": 1.0, "test/R@1": score}],
         "histograms": {},
-        "fingerprint": "stand-in",
+        "fingerprint": os.environ.get("STAND_IN_DATA", "stand-in"),
     }
 
 

@@ -5,7 +5,7 @@ import shutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import Desk
+from desk import Desk
 
 from benchmark import schema
 from benchmark.comparison import TOLERANCE, compare

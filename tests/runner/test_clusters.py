@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from conftest import RUNS, Desk, wait_until
+from desk import RUNS, Desk, wait_until
 
 pytest.importorskip("distributed")
 

@@ -9,7 +9,7 @@ import subprocess
 import termios
 
 import pytest
-from conftest import RUNS, Desk
+from desk import RUNS, Desk
 
 from benchmark import environment
 from benchmark.estimate import Estimate, in_words

@@ -9,7 +9,7 @@ from collections import Counter
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import RUNS, STUDY, Desk
+from desk import RUNS, STUDY, Desk
 
 FLAT = STUDY.partition("[tuning]")[0] + "[fields]\nlr = 1e-3\n"  # no tuning: every run is known at once
 
@@ -231,3 +231,12 @@ def test_a_leftover_temporary_file_is_no_run_and_does_not_stay(desk: Desk, undis
     assert desk.run().returncode == 0
     assert desk.started() == []
     assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_runs_from_two_versions_of_the_data_are_pointed_out(desk: Desk):
+    desk.write(FLAT)
+    assert "versions of the data" not in desk.run("--methods", "triplet").stderr
+    desk.environment["STAND_IN_DATA"] = "other letters"
+    done = desk.run()
+    assert done.returncode == 0
+    assert "warning: runs on glyphs were made from 2 versions of the data" in done.stderr

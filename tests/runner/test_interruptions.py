@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from conftest import RUNS, Desk, wait_until
+from desk import RUNS, Desk, wait_until
 
 
 def children(pid: int) -> list[int]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from conftest import Desk
+from desk import Desk
 from test_clusters import Cluster
 
 TINY = """

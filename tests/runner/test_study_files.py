@@ -1,7 +1,7 @@
 """What a user would lose if a typo in a study were found on the cluster: the night."""
 
 import pytest
-from conftest import STUDY, Desk
+from desk import STUDY, Desk
 
 from benchmark import planner, study
 from benchmark.errors import UserError
