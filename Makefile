@@ -36,6 +36,7 @@ tables: $(READY)  ## tune, train and print every table that is not there yet
 
 figures: $(READY)  ## the same for the figures
 	$(RUN) $$($(PLOT) figures --studies)
+	$(PYTHON) -m benchmark synthetic --data $(DATA) --results $(RESULTS)
 	$(PLOT) figures
 
 report: $(READY)  ## one page with everything: results/report/index.html
