@@ -162,9 +162,8 @@ def _intersections(
         G = F.embedding_bag(R.j[c:d], E, bags, mode="sum", per_sample_weights=weight[c:d])  # (rows, n)
         i, j = A.i[a:b], A.j[a:b]
         on_A.append(at(G.view(-1), (i - first) * n + j))
-        Q = torch.addr(
-            ((n - size) * outside)[first:last, None], outside[first:last], size, alpha=-1
-        )  # (rows, n)
+        rows = slice(first, last)
+        Q = torch.addr(((n - size) * outside)[rows, None], outside[rows], size, alpha=-1)  # (rows, n)
         for e, q in turned.walks(j):
             row = at(i, e)
             Q.view(-1).index_add_(0, (row - first) * n + at(turned.j, q), at(inside, row))
@@ -183,15 +182,13 @@ def _expansion(X: Tensor, E: Tensor, lists: Lists, W1: Tensor, R: Pairs, r: Tens
     """Step 3 backward: adds to X what reaches R(i, p), which 1_N(p, i) lets through to 1_N(i, p)."""
     n, A = len(X), lists.A
     i, p = A.i[lists.B], A.j[lists.B]
-    there, back = (
-        _inner(E, A, W1, i, p),
-        _inner(E, A, W1, p, i),
-    )  # (|B|,) Σ_j E(i, j) W₁(p, j), and the other way
+    there, back = _inner(E, A, W1, i, p), _inner(E, A, W1, p, i)  # (|B|,)
     mean = torch.zeros_like(r).index_add_(0, R.i, there[lists.R[lists.B]]) / r  # (n,)
     X.view(-1).index_add_(0, p * n + i, (there - mean[i]) / r[i] + (back - mean[p]) / r[p])
 
 
 def _inner(E: Tensor, A: Pairs, W1: Tensor, i: Tensor, p: Tensor) -> Tensor:
+    """Σ_j E(i, j) W₁(p, j) for each of the given i and p."""
     total = W1.new_zeros(len(i))
     for e, q in A.walks(p):
         total.index_add_(0, e, at(E.view(-1), at(i, e) * len(E) + at(A.j, q)) * at(W1, q))
