@@ -184,7 +184,9 @@ class Store:
         return [table for table in committed if table is not None] + made_here
 
     def _committed(self) -> list[Path]:
-        return sorted(self.reference.rglob("*.parquet")) if self.reference else []
+        if self.reference is None:
+            return []
+        return sorted(self.reference.glob("*.parquet")) + sorted(self.reference.glob("runs/*.parquet"))
 
     def _made_here(
         self, columns: list[str] | None, current: dict[str, gathered.Stamp], repair: bool
