@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmark.evaluation.block import TIE, Array, Block
 from benchmark.evaluation.inputs import embeddings
-from benchmark.evaluation.similarity import TIE, Array, Block, Similarities
+from benchmark.evaluation.similarity import Similarities
 
 TIED = 64  # members that ties may add; a collapsed embedding would make lists as long as the gallery
 
@@ -53,8 +54,10 @@ def block_neighbours(block: Block, count: int) -> Neighbours:
     count = min(count, size - block.source.leave_one_out)
     if count < 1:
         return Neighbours.empty(len(block.rows), size, 0)
-    ordered = block.ordered if block.is_ordered else np.partition(block.values, -count, axis=1)
-    last = ordered[:, -count]
+    if block.is_ordered:
+        last = block.ordered[:, -count]
+    else:
+        last = np.array([np.partition(values, -count)[-count] for values in block.values])
     near = [
         _near(block, row, *bounds, count) for row, bounds in enumerate(zip(*block.window(last), strict=True))
     ]

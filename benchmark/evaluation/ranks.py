@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from benchmark.evaluation.block import TIE, Array, Block
 from benchmark.evaluation.positives import Positives
-from benchmark.evaluation.similarity import TIE, Array, Block
 
 FEW = 10  # positives up to which a pass over the row for each is faster than sorting the row
 BELOW = -4.0  # stands for no similarity; lower than any cosine, and finite so that sums with it stay numbers

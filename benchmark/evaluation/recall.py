@@ -5,9 +5,10 @@ The same number as `retrieval_metrics(...)["R@1"]`, with the same rule for ties,
 
 import numpy as np
 
+from benchmark.evaluation.block import TIE, Array, Block
 from benchmark.evaluation.inputs import checked
 from benchmark.evaluation.positives import Positives
-from benchmark.evaluation.similarity import TIE, Array, Block, Similarities
+from benchmark.evaluation.similarity import Similarities
 
 
 def recall_at_1(

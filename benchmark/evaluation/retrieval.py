@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmark.errors import UserError
+from benchmark.evaluation.block import Array, Block
 from benchmark.evaluation.hierarchy import Hierarchy
 from benchmark.evaluation.inputs import Inputs, checked, positive_integers
 from benchmark.evaluation.neighbours import Neighbours, block_neighbours, neighbours
@@ -16,7 +17,7 @@ from benchmark.evaluation.positives import Positives
 from benchmark.evaluation.ranks import Ranks, block_ranks
 from benchmark.evaluation.rerank import BETA, Reranking
 from benchmark.evaluation.scores import Scores
-from benchmark.evaluation.similarity import Array, Block, Similarities
+from benchmark.evaluation.similarity import Similarities
 
 
 def retrieval_metrics(

@@ -11,70 +11,15 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 import numpy as np
+import numpy.typing
 import torch
 from torch import Tensor
 
-TIE = 1e-12  # float64 cosines that differ by at most this are equal: far above their error, far below float32 input
-UNDECIDED = 1 / 64  # share of doubtful comparisons above which float64 for the whole block is cheaper
+from benchmark.evaluation.block import Array, Block, Undecided
+
 ROWS = 512  # rows of a block; more make no product faster
 
-Array = np.ndarray
 T = TypeVar("T")
-
-
-class Undecided(Exception):
-    """Too many comparisons within the rounding error of float32: the block has to be done in float64."""
-
-
-class Block:
-    """Similarities of some queries to the whole gallery; -inf for the query itself in leave-one-out."""
-
-    def __init__(self, source: "Similarities", rows: Array, values: Array) -> None:
-        self.source = source
-        self.rows = rows  # (rows,) indices of the queries
-        self.values = values  # (rows, gallery) float32, or float64 where float32 left too much undecided
-        self.double = values.dtype == np.float64
-        self._doubts = values.size * UNDECIDED
-        self._ordered: Array | None = None
-
-    @property
-    def is_ordered(self) -> bool:
-        return self._ordered is not None
-
-    @property
-    def ordered(self) -> Array:
-        """The values with each row ascending: without their indices they sort several times faster."""
-        if self._ordered is None:
-            self._ordered = self.values.copy()
-            threads = torch.get_num_threads()
-            if threads == 1 or self.values.size < 1_000_000:
-                self._ordered.sort(axis=1)
-            else:
-                with ThreadPoolExecutor(threads) as pool:
-                    list(pool.map(lambda part: part.sort(axis=1), np.array_split(self._ordered, threads)))
-        return self._ordered
-
-    def window(self, values: Array) -> tuple[Array, Array]:
-        """What lies below the first is certainly less similar than `values`, above the second at least as similar."""
-        if self.double:
-            center, unit = values - TIE, 2.0**-53
-        else:
-            center, unit = values, 2.0**-24
-        # A sum of d products is rounded d times, at partial sums of at most (1 + |sum|) / 2 for unit vectors. This is at least
-        # 1.4 times what was seen over random, clustered, collapsed, sparse and one-signed embeddings of 2 to 512 dimensions.
-        margin = values.dtype.type(unit * (6 + self.source.dimensions**0.5)) * (1 + np.abs(values))
-        return center - margin, center + margin
-
-    def cosines(self, rows: Array, columns: Array) -> Array:
-        """Float64 cosines of pairs: the query in a row of the block, and a sample of the gallery."""
-        return self.source.cosines(self.rows[rows], columns)
-
-    def settles(self, comparisons: int) -> bool:
-        """Whether so many more doubtful comparisons are worth making one by one; in float32 there is float64 instead."""
-        self._doubts -= comparisons
-        if self._doubts < 0 and not self.double:
-            raise Undecided
-        return self._doubts >= 0
 
 
 class Similarities:
@@ -93,7 +38,7 @@ class Similarities:
         self._query32 = query32[:, order]
         self._gallery32 = self._query32 if query is gallery else gallery32[:, order]
         self._memory = memory_mb * 2**20
-        self._buffers = [torch.empty(0), torch.empty(0)]
+        self._kept: dict[str, Array] = {}
         self._float64 = False  # a block was undecided: later ones go to float64 at once
 
     def map(self, order: Array, use: Callable[[Block], T], width: int = 0) -> Iterator[tuple[Array, T]]:
@@ -125,27 +70,35 @@ class Similarities:
                 yield block
 
     def _next(self, rows: Array, buffer: int) -> Block:
-        return self.double_block(rows) if self._float64 else self.block(rows, buffer)
+        return self.double_block(rows, buffer) if self._float64 else self.block(rows, buffer)
 
     def block(self, rows: Array, buffer: int = 0) -> Block:
         with _full_precision(self._query32.device):
             query = self._query32[torch.from_numpy(rows).to(self._query32.device)]
             if query.device.type == "cpu":
-                # Fresh memory for every block would cost more than what is done with it.
-                if len(self._buffers[buffer]) < len(rows):
-                    self._buffers[buffer] = torch.empty(len(rows), self.size)
-                values = torch.mm(query, self._gallery32.T, out=self._buffers[buffer][: len(rows)]).numpy()
+                values = self._reused(f"product {buffer}", len(rows), np.float32)
+                torch.mm(query, self._gallery32.T, out=torch.from_numpy(values))
             else:
                 values = (query @ self._gallery32.T).cpu().numpy()
         return self._without_self(Block(self, rows, values))
 
-    def double_block(self, rows: Array) -> Block:
+    def double_block(self, rows: Array, buffer: int = 0) -> Block:
         query = torch.from_numpy(self._query[rows].astype(np.float64) * self._query_scale[rows, None])
-        values = torch.empty(len(rows), self.size, dtype=torch.float64)
+        values = self._reused(f"product {buffer}", len(rows), np.float64)
         for part in _parts(self.size):  # so that the gallery is never held in float64
             gallery = self._gallery[part].astype(np.float64) * self._gallery_scale[part, None]
-            values[:, part] = query @ torch.from_numpy(gallery).T
-        return self._without_self(Block(self, rows, values.numpy()))
+            values[:, part] = (query @ torch.from_numpy(gallery).T).numpy()
+        return self._without_self(Block(self, rows, values))
+
+    def reused(self, name: str, like: Array) -> Array:
+        """Memory of the shape and type of `like` for the block in use; fresh memory would cost more than its use."""
+        return self._reused(name, len(like), like.dtype)
+
+    def _reused(self, name: str, rows: int, dtype: np.typing.DTypeLike) -> Array:
+        kept = self._kept.get(name)
+        if kept is None or len(kept) < rows or kept.dtype != dtype:
+            kept = self._kept[name] = np.empty((rows, self.size), dtype)
+        return kept[:rows]
 
     def cosines(self, queries: Array, columns: Array) -> Array:
         """Float64 cosines of pairs."""
