@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmark import document
+from benchmark import datasets, document
 from benchmark.errors import UserError, unknown
 from benchmark.spec import FIELDS
 
@@ -65,7 +65,7 @@ def load(
     only_datasets: Iterable[str] = (),
     only_methods: Iterable[str] = (),
 ) -> Study:
-    """A study by name or by the path of its file, at a scale, with `key=value` overrides, or a part of it."""
+    """A study by name or by the path of its file, at a scale, with `key=value` overrides, on other data, or a part of it."""
     path = find(name)
     if scale not in SCALES:
         raise unknown("scale", scale, SCALES)
@@ -85,11 +85,9 @@ def load(
         for text in overrides:
             content = merged(content, _override(text))
         chosen = _study(path, scale, content)
-    for kind, only, have in (
-        ("data set", only_datasets, chosen.datasets),
-        ("method", only_methods, chosen.methods),
-    ):
-        document.known(only, have, f"{kind} of study {chosen.name!r}")
+    for dataset in only_datasets:
+        datasets.check_name(dataset)
+    document.known(only_methods, chosen.methods, f"method of study {chosen.name!r}")
     return dataclasses.replace(
         chosen,
         datasets=tuple(only_datasets) or chosen.datasets,

@@ -16,7 +16,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides", help=override
     )
-    parser.add_argument("--datasets", default="", metavar="A,B", help="only these data sets of the study")
+    parser.add_argument(
+        "--datasets", default="", metavar="A,B", help="on these data sets instead of the study's own"
+    )
     parser.add_argument("--methods", default="", metavar="A,B", help="only these methods of the study")
     results(parser)
 
