@@ -72,7 +72,8 @@ def _write(path: Path, columns: dict[str, list], asked: dict[str, Any]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pa.table(columns).replace_schema_metadata({KEY: json.dumps(asked, sort_keys=True)})
+    said = {"benchmark.kind": "synthetic", KEY: json.dumps(asked, sort_keys=True)}  # the store passes it over
+    table = pa.table(columns).replace_schema_metadata(said)
     with replacing(path) as temporary:
         pq.write_table(table, temporary, compression="zstd")
 

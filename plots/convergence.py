@@ -1,0 +1,63 @@
+"""Figure: L_context against 1 − mAP over training, and its course without mini-batches (convergence_hhh in the paper).
+
+`python -m plots figures --only convergence` makes it from the study of the same name; the right panel from the whole-set
+runs of the study decomposability.
+"""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from benchmark.errors import UserError
+from plots import frames, style, sweep
+from plots.frames import Results
+
+KIND = "figure"
+STUDY = "convergence"
+NEEDS = ("decomposability",)
+LOSS, MAP = "train/L_context", "train/mAP"
+
+
+def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
+    runs = sweep.final_runs(frame, STUDY, LOSS, MAP)
+    points = sweep.curves(runs, "params.lam").dropna(subset=[LOSS, MAP])
+    looks = sweep.lam_looks(points["params.lam"])
+    figure, axes = style.figure(1, 2, width=style.PAGE, height=2.6)
+    for lam, look in looks.items():
+        path = points[points["params.lam"] == lam].groupby("epoch")[[LOSS, MAP]].mean()
+        axes[0, 0].plot(path[LOSS], 1 - path[MAP], markersize=3, **look)
+        axes[0, 0].plot(path[LOSS].iloc[-1], 1 - path[MAP].iloc[-1], "*", color=look["color"], markersize=8)
+    axes[0, 0].set(xlabel="$L_{context}$", ylabel="1 − mAP", xscale="log", title="mini-batches")
+    axes[0, 0].legend(loc="lower right", fontsize=6)
+    right = _draw_full_batch(axes[0, 1], results)
+    trained = points[points["epoch"] > 0]
+    alike = np.corrcoef(np.log(trained[LOSS].clip(lower=1e-6)), 1 - trained[MAP])[0, 1]
+    dataset = " and ".join(frames.datasets(points))
+    what = (
+        f"Left ({dataset}): both on the training set at every evaluation, mean over seeds without a band since the "
+        "line is a path; from the untrained network, common to all λ, to the star. Correlation of log L_context "
+        f"with 1 − mAP over all evaluations after the first: {alike:.2f}. {right}"
+    )
+    return style.Drawing(figure, sweep.words(STUDY, results.scale, runs, what, ""))
+
+
+def _draw_full_batch(axis: Axes, results: Results) -> str:
+    """L_context over steps whose batch is the whole training set; returns what the caption says about it."""
+    axis.set(title="whole set as one batch", xlabel="steps", ylabel="$L_{context}$")
+    try:
+        runs = sweep.final_runs(results.frame("decomposability"), "decomposability", LOSS)
+    except UserError as problem:
+        axis.text(0.5, 0.5, "not run", transform=axis.transAxes, ha="center")
+        return f"Right: {problem}."
+    whole = runs[runs["batch_size"] == runs["batch_size"].max()]
+    points = sweep.curves(whole, "params.lam")
+    ends = [lam for lam in sorted(points["params.lam"].unique()) if lam in (0.0, 1.0)]
+    for lam, look in sweep.lam_looks(ends).items():
+        sweep.draw_curve(axis, points[points["params.lam"] == lam], "step", LOSS, markersize=3, **look)
+    axis.set(yscale="log")
+    axis.legend(fontsize=6)
+    done = frames.finished(whole)
+    return (
+        f"Right: {int(whole['batch_size'].max())} samples, the whole training set, in every step "
+        f"(the runs of the figure decomposability). {sweep.seeds(done, 'bands')}"
+    )
