@@ -46,15 +46,15 @@ class Similarities:
 
         `width` is how many columns of its own `use` makes for a query, to keep within the memory.
         """
-        # At worst a row is held in float64, once more for the next block and once more sorted.
-        step = int(np.clip(self._memory // (24 * self.size + 72 * width), 1, ROWS))
+        # At worst a row is held in float64, twice more for the next block and once more sorted.
+        step = int(np.clip(self._memory // (32 * self.size + 72 * width), 1, ROWS))
         parts = [order[start : start + step] for start in range(0, len(order), step)]
         for rows, block in zip(parts, self._ahead(parts), strict=True):
             try:
                 yield rows, use(block)
             except Undecided:
                 self._float64 = True
-                yield rows, use(self.double_block(rows))
+                yield rows, use(self.double_block(rows, buffer=2))  # the next product may be filling another
 
     def _ahead(self, parts: list[Array]) -> Iterator[Block]:
         """The blocks of `parts`, each product made while the block before it is in use."""

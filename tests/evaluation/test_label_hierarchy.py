@@ -21,7 +21,7 @@ def hierarchies(draw) -> tuple[np.ndarray, np.ndarray]:
     return embeddings(kind, n, d, generator), labels
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(hierarchies())
 def test_hierarchical_metrics_equal_their_definitions(data: tuple[np.ndarray, np.ndarray]):
     x, labels = data
