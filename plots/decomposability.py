@@ -39,7 +39,7 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
                 sweep.draw_curve(axis, mine, "step", metric, linestyle=line, color=look["color"], **label_of)
         axis.set(xlabel="steps", ylabel=label)
         if metric == "train/L_context":
-            axis.set_yscale("log")
+            sweep.log_axis(axis.yaxis)
         else:
             style.percent_axis(axis.yaxis)
     figure.legend(*axes[1, 1].get_legend_handles_labels(), loc="outside lower center", ncols=4)

@@ -25,7 +25,8 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
                 mine = points[(points["dataset"] == dataset) & (points["params.lam"] == lam)]
                 sweep.draw_curve(axis, mine, "step", metric, markersize=3, **look)
             axis.set(xlabel="batches", title=dataset if len(names) > 1 else "")
-        row[0].set(ylabel="$L_{context}$ on training data", yscale="log")
+        row[0].set(ylabel="$L_{context}$ on training data")
+        sweep.log_axis(row[0].yaxis)
         row[1].set(ylabel="test R@1 (%)")
         style.percent_axis(row[1].yaxis)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=6)

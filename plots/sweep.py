@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib import colormaps
+from matplotlib import colormaps, ticker
 from matplotlib.axes import Axes
 
 from benchmark.errors import UserError
@@ -107,6 +107,14 @@ def lam_looks(values: Iterable[float]) -> dict[float, dict[str, Any]]:
     }
 
 
+def log_axis(axis: Any) -> None:
+    """A logarithmic axis with plain numbers at 1, 2 and 5."""
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(ticker.NullFormatter())
+
+
 def panels(runs: pd.DataFrame, height: float = 2.4, legend_rows: int = 2) -> tuple[Any, dict[str, Axes]]:
     """A figure with one panel a data set, side by side."""
     names = frames.datasets(frames.finished(runs))
@@ -118,9 +126,12 @@ def panels(runs: pd.DataFrame, height: float = 2.4, legend_rows: int = 2) -> tup
 
 
 def words(study: str, scale: str, runs: pd.DataFrame, what: str, shown: str = "bars") -> str:
-    """The caption: the study's title, what is drawn, seeds and bars, what is missing, protocol, setting, scale."""
+    """The caption: the study's title, what is drawn, seeds and bars, what is missing, protocol, setting, scale.
+
+    `shown` is how the spread over seeds is drawn; "" if `what` says it.
+    """
     done = frames.finished(runs)
-    said = [caption.first_sentence(study, scale), what, seeds(done, shown), left_out(runs)]
+    said = [caption.first_sentence(study, scale), what, seeds(done, shown) if shown else "", left_out(runs)]
     said.append(caption.protocol("test", done))
     varied = {key for text in runs["variation"] for key in json.loads(text or "{}")}
     for name in frames.datasets(done):
@@ -131,8 +142,6 @@ def words(study: str, scale: str, runs: pd.DataFrame, what: str, shown: str = "b
 
 def seeds(done: pd.DataFrame, shown: str) -> str:
     count = int(done["seed"].nunique())
-    if not shown:
-        return f"Mean over {count} seed{'s' * (count != 1)}, without a band."
     if count == 1:
         return f"One seed: no {shown}."
     kind = "95 % t-interval" if count >= FEW else "their range"
