@@ -69,20 +69,24 @@ def similar_pairs(images: np.ndarray, labels: np.ndarray) -> list[tuple[int, int
     n, side = len(images), images.shape[1] // SHRINK
     small = images.reshape(n, side, SHRINK, side, SHRINK).mean(axis=(2, 4)).reshape(n, -1)  # (n, side²)
     small = small.astype(np.float32) / 255
-    found = [pair for block in _nearest(small, labels) for pair in block]
-    found = sorted(found)[:CANDIDATES]
+    names = [image.tobytes() for image in images]
+    place = {name: i for i, name in enumerate(names)}
+    pictures = np.array([place[name] for name in names])  # (n,) the same number for equal images
+    found = sorted({pair for block in _nearest(small, labels, pictures) for pair in block})[:CANDIDATES]
     measured = sorted((difference(images[a], images[b]), a, b) for _, a, b in found)
-    return [(a, b) for value, a, b in measured if value > 0]
+    return [(a, b) for _, a, b in measured]
 
 
-def _nearest(small: np.ndarray, labels: np.ndarray) -> Iterator[list[tuple[float, int, int]]]:
-    """For each image its nearest of another class, a block of images at a time: (squared distance, a, b)."""
+def _nearest(
+    small: np.ndarray, labels: np.ndarray, pictures: np.ndarray
+) -> Iterator[list[tuple[float, int, int]]]:
+    """For each image its nearest of another class that is not equal: (squared distance, a, b), in blocks."""
     square = (small**2).sum(axis=1)  # (n,)
     for start in range(0, len(small), 512):
         rows = slice(start, start + 512)
         D = square[rows, None] + square[None, :] - 2 * small[rows] @ small.T  # (512, n)
         D[labels[rows, None] == labels[None, :]] = np.inf
-        D[D < 1e-3] = np.inf  # equal ones are counted apart
+        D[pictures[rows, None] == pictures[None, :]] = np.inf  # equal ones are counted apart
         nearest = D.argmin(axis=1)
         yield [
             (round(float(D[i, j]), 3), min(start + i, int(j)), max(start + i, int(j)))

@@ -1,0 +1,92 @@
+"""Every figure of the paper that is made of training runs: on the real plans of its study, whole, partial and empty."""
+
+import pytest
+from figure_factory import rehearse
+
+from benchmark import study
+from benchmark.errors import UserError
+from plots.__main__ import modules, produce, write
+from plots.frames import Results
+
+FIGURES = [
+    "overfitting", "convergence", "rolling_point", "gradient_picture", "robustness", "ablation_lambda_gamma",
+    "scaling", "decomposability", "toy_circles", "distance_distributions", "hyperparameters", "lambda_overfitting",
+    "loss_curves", "ablation_by_lambda", "detach", "ap_surrogates", "inconsistent_labels",
+]  # fmt: skip
+FOUND, _ = modules()
+STUDIES = [name for name in FIGURES if name in FOUND and name == FOUND[name].STUDY]
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    """A results folder in which every study of a figure has been run at the quick scale."""
+    root = tmp_path_factory.mktemp("quick")
+    specs = {name: rehearse(root, name) for name in [*STUDIES, "ablation"]}
+    return Results(root, "quick"), specs
+
+
+def test_every_figure_of_the_paper_has_a_module_and_its_study():
+    assert [name for name in FIGURES if name not in FOUND or FOUND[name].KIND != "figure"] == []
+    wanted = {FOUND[name].STUDY for name in FIGURES} - {""}
+    assert wanted <= set(study.names())
+    assert len(STUDIES) == 11
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_figure_is_made_from_its_study_and_its_caption_says_what_it_is(name, quick):
+    results, specs = quick
+    drawing = produce(FOUND[name], results)
+    assert drawing.figure.axes
+    assert "rehearsal, not evidence" in drawing.caption
+    assert "2 seeds" in drawing.caption
+    assert "Protocol test" in drawing.caption
+    assert "missing" not in drawing.caption
+    assert drawing.figure.get_size_inches()[0] <= 6.75
+    assert len(specs[name]) <= 80  # a rehearsal of all studies takes minutes
+
+
+def test_figures_are_written_twice_with_the_same_bytes(quick, tmp_path):
+    results, _ = quick
+    for name in ("robustness", "lambda_overfitting"):
+        for folder in ("first", "second"):
+            write(name, produce(FOUND[name], results), tmp_path / folder)
+    for path in sorted((tmp_path / "first").iterdir()):
+        assert path.read_bytes() == (tmp_path / "second" / path.name).read_bytes(), path.name
+
+
+@pytest.mark.parametrize("name", ["robustness", "ap_surrogates", "decomposability", "hyperparameters"])
+def test_a_partial_study_makes_a_figure_that_says_what_is_missing(name, tmp_path):
+    specs = rehearse(tmp_path, name, lost=lambda spec: int(spec.run_id, 16) % 3 == 0)
+    drawing = produce(FOUND[name], Results(tmp_path, "quick"))
+    missing = len({s.run_id for s in specs if s.phase == "final" and int(s.run_id, 16) % 3 == 0})
+    assert f"{missing} missing" in drawing.caption
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_without_a_finished_run_is_listed_with_its_reason(name, tmp_path):
+    with pytest.raises(UserError, match=f"benchmark run {name}"):
+        produce(FOUND[name], Results(tmp_path, "quick"))
+    rehearse(tmp_path, name, lost=lambda spec: True)
+    with pytest.raises(UserError, match=f"benchmark run {name}"):
+        produce(FOUND[name], Results(tmp_path, "quick"))
+
+
+def test_convergence_is_made_without_the_full_batch_runs_and_says_so(tmp_path):
+    rehearse(tmp_path, "convergence")
+    drawing = produce(FOUND["convergence"], Results(tmp_path, "quick"))
+    assert "no results of study 'decomposability'" in drawing.caption
+
+
+def test_a_paper_with_several_data_sets_gets_a_panel_for_each(tmp_path):
+    rehearse(tmp_path, "detach", "paper")
+    drawing = produce(FOUND["detach"], Results(tmp_path, "paper"))
+    assert [axis.get_title() for axis in drawing.figure.axes] == ["cub", "cars", "sop"]
+    assert "One seed: no bars." in drawing.caption
+
+
+def test_studies_of_the_same_sweep_share_their_runs(quick):
+    """Trained once: otherwise the quick scale would take longer than it may."""
+    runs = {name: {spec.run_id for spec in found} for name, found in quick[1].items()}
+    assert runs["convergence"] == runs["lambda_overfitting"] == runs["loss_curves"]
+    assert runs["convergence"] < runs["detach"]
+    assert runs["distance_distributions"] < runs["ablation"] < runs["ablation_by_lambda"]
