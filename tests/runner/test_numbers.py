@@ -6,6 +6,9 @@ import pytest
 from desk import Desk
 from test_clusters import Cluster
 
+from benchmark import study
+from benchmark.session import Options, Session
+
 TINY = """
 title = "Real training, very short"
 datasets = ["glyphs"]
@@ -24,8 +27,12 @@ TIMES = ["seconds", "peak_memory_mb", "finished", "commit", "dirty"]  # may diff
 
 def test_one_process_two_workers_and_a_cluster_give_the_same_numbers(tmp_path: Path, data: Path):
     pytest.importorskip("distributed")
-    frames = {}
-    for backend in ("sequential", "loky", "dask"):
+    alone = Desk(tmp_path)
+    alone.write(TINY)
+    here = Session([study.load(str(tmp_path / "small.toml"))], alone.store, Options(data, "sequential"))
+    assert here.run() == 0
+    frames = {"sequential": alone.store.frame().drop(columns=TIMES)}
+    for backend in ("loky", "dask"):
         desk = Desk(tmp_path / backend)
         desk.folder.mkdir()
         desk.write(TINY)

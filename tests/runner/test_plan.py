@@ -57,7 +57,7 @@ tunings = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(tuning=tunings, bests=st.lists(st.floats(-6, 0), min_size=4, max_size=4))
 def test_every_method_has_the_same_budget_and_range(tuning: Tuning, bests: list[float]):
     at = {method: 10.0**exponent for method, exponent in zip(METHODS, bests, strict=True)}
