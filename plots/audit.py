@@ -4,6 +4,9 @@
 (`concerns.py`).
 """
 
+from collections.abc import Callable, Hashable
+from typing import Any
+
 import pandas as pd
 
 from benchmark.audit import audit
@@ -30,6 +33,11 @@ SETTING = {
     },
     "code": {"commit": "commit", "dirty": "changed since"},
 }
+PLACE = ["dataset", "protocol", "setting", "method"]
+RUN = [
+    "run_id", "phase", "status", "backbone", "pretrained", "lane", "image_size", "augmentation", "crop_scale",
+    "pooling", "batch_norm", "embedding_dim", "batch_size", "per_class", "commit", "dirty",
+]  # fmt: skip
 COLUMNS = (
     Column("trials", "trials", digits=0),
     Column("range", "rates searched", text=True),
@@ -68,16 +76,12 @@ def make(frame: pd.DataFrame, results: Results) -> list[Table]:
 def _table(study: str, results: Results) -> Table:
     frame = results.frame(study)
     told = audit(frame[list(LEDGER_COLUMNS)], results.runs)
+    by_place = dict(iter(frame[[*PLACE, *RUN]].groupby(PLACE)))
     sections = []
-    for (dataset, protocol, setting), part in told.groupby(["dataset", "protocol", "setting"], sort=True):
+    for (dataset, protocol, setting), part in told.groupby(PLACE[:3], sort=True):
         rows = []
         for method in style.ordered(part["method"]):
-            runs = frame[
-                (frame["dataset"] == dataset)
-                & (frame["protocol"] == protocol)
-                & (frame["setting"] == setting)
-                & (frame["method"] == method)
-            ]
+            runs = by_place[dataset, protocol, setting, method]
             keys = {"dataset": dataset, "protocol": protocol, "scale": results.scale, "method": method}
             rows.append(Row(style.title(method), _cells(part[part["method"] == method], runs), keys))
         sections.append(Section(f"{dataset}, protocol {protocol}, setting {setting}", tuple(rows)))
@@ -96,12 +100,12 @@ def _table(study: str, results: Results) -> Table:
 
 
 def _same(sections: list[Section]) -> dict[Column, str]:
-    """Setting and code where they are the same in every row: one sentence instead of columns."""
+    """What is the same in every row, of setting, code and what was tuned: one sentence instead of columns."""
     rows = [row for section in sections for row in section.rows]
     found = {}
     for column in COLUMNS:
         texts = {row.cells[column.key].text for row in rows if column.key in row.cells}
-        if column.group in SETTING and len(texts) <= 1:
+        if (column.group in SETTING or texts == {"nothing"}) and len(texts) <= 1:
             found[column] = texts.pop() if texts else "unknown"
     return found
 
@@ -125,7 +129,7 @@ def _cells(told: pd.DataFrame, runs: pd.DataFrame) -> dict[str, Cell]:
             cells |= {
                 "trials": Cell(value=float(first["trials"]), run_ids=tune_ids),
                 "range": Cell(text=_range(first)),
-                "search": Cell(text=first["search"] or "–"),
+                "search": Cell(text=first["search"] or "nothing"),
                 "tuning": Cell(value=float(first["tuning_seconds"])),
                 "edge": Cell(text=", ".join(sorted(set(told["edge"]) - {""})) or "no"),
             }
@@ -140,29 +144,31 @@ def _setting(runs: pd.DataFrame) -> dict[str, Cell]:
     """What the method was trained in; every value, where the study varies it."""
     if runs.empty:
         return {}
+    rows = runs.to_dict("records")
 
-    def every(*names: str, shown: str = "{}") -> Cell:
-        values = runs[list(names)].drop_duplicates().itertuples(index=False, name=None)
-        return Cell(text=" / ".join(sorted({shown.format(*value) for value in values})))
+    def every(shown: Callable[[dict[Hashable, Any]], str]) -> Cell:
+        return Cell(text=" / ".join(sorted({shown(row) for row in rows})))
 
-    weights = runs["pretrained"].map({True: "ImageNet", False: "scratch"})
-    crop = [
-        f"{kind} from {scale:g}" if kind == "crop" else str(kind)
-        for kind, scale in zip(runs["augmentation"], runs["crop_scale"], strict=True)
-    ]
-    lane = runs["lane"].map({"frozen": ", frozen"}).fillna("")
-    runs = runs.assign(
-        weights=weights, crop=crop, lane=lane, short=runs["commit"].str[:8].replace("", "none")
-    )
-    changed = int(runs["dirty"].fillna(False).astype(bool).sum())
+    changed = sum(bool(row["dirty"]) for row in rows)
     return {
-        "backbone": every("backbone", "weights", "lane", shown="{} ({}{})"),
-        "size": every("image_size"),
-        "crop": every("crop"),
-        "pooling": every("pooling"),
-        "batch_norm": every("batch_norm"),
-        "dimensions": every("embedding_dim"),
-        "batch": every("batch_size", "per_class", shown="{:.0f} ({:.0f} per class)"),
-        "commit": every("short"),
-        "dirty": Cell(text=f"{changed} of {len(runs)}" if changed else "no"),
+        "backbone": every(_backbone),
+        "size": every(lambda row: f"{row['image_size']:.0f}"),
+        "crop": every(_crop),
+        "pooling": every(lambda row: row["pooling"]),
+        "batch_norm": every(lambda row: row["batch_norm"]),
+        "dimensions": every(lambda row: f"{row['embedding_dim']:.0f}"),
+        "batch": every(lambda row: f"{row['batch_size']:.0f} ({row['per_class']:.0f} per class)"),
+        "commit": every(lambda row: row["commit"][:8] or "none"),
+        "dirty": Cell(
+            text="no" if not changed else "all" if changed == len(rows) else f"{changed} of {len(rows)}"
+        ),
     }
+
+
+def _backbone(row: dict[Hashable, Any]) -> str:
+    weights = "ImageNet" if row["pretrained"] else "scratch"
+    return f"{row['backbone']} ({weights}{', frozen' if row['lane'] == 'frozen' else ''})"
+
+
+def _crop(row: dict[Hashable, Any]) -> str:
+    return f"crop from {row['crop_scale']:g}" if row["augmentation"] == "crop" else row["augmentation"]

@@ -11,13 +11,18 @@ import pandas as pd
 
 from plots import caption, style
 from plots.cells import trains
-from plots.frames import final, variant_values
+from plots.frames import final
 
 ASKED = {
     "sampler",
     "warm_epochs",
 }  # what a method may ask for: proxies see shuffled batches, not balanced ones
 FEW = 3  # seeds below which no interval is worth its name
+
+COLUMNS = (
+    "dataset", "protocol", "method", "variant", "phase", "seed", "status", "trials", "lr_low", "lr_high",
+    "edge", "extended", "search", "fingerprint", "dirty", "commit", "versions", "cpu", *caption.FACTS,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,7 @@ class Concern:
 
 def concerns(frame: pd.DataFrame) -> list[Concern]:
     """Of one study at one scale, warnings first; what holds in several places is said once."""
+    frame = frame[[name for name in COLUMNS if name in frame]]  # a third of the time
     found: dict[tuple[str, str], tuple[str, ...]] = {}
     for concern in (concern for check in CHECKS for concern in check(frame)):
         found[concern.level, concern.text] = ()
@@ -57,7 +63,7 @@ def _by_value(values: pd.Series, shown: Callable[[object], str] = str) -> str:
 
 
 def _tuned(part: pd.DataFrame) -> pd.DataFrame:
-    return part[[trains(method) for method in part["method"]]]
+    return part[part["method"].isin([name for name in part["method"].unique() if trains(name)])]
 
 
 def unequal_trials(part: pd.DataFrame) -> Iterator[Concern]:
@@ -130,15 +136,14 @@ def few_seeds(part: pd.DataFrame) -> Iterator[Concern]:
 
 def settings(part: pd.DataFrame) -> Iterator[Concern]:
     runs = _tuned(final(part))
-    runs = runs[runs["status"] == "ok"]
-    usual = caption.usual(runs)
-    varied = {key for text in runs["variant"] for key in variant_values(text)}
     apart: dict[tuple[str, str], list[str]] = {}
-    for method, rows in runs.groupby("method"):
-        told = caption.unusual(rows, usual, varied)
-        if told:
-            level = "warning" if caption.unusual(rows, usual, varied | ASKED) else "note"
-            apart.setdefault((level, told), []).append(str(method))
+    for _, alike in runs[runs["status"] == "ok"].groupby("variant"):
+        usual = {name: value for name, value in caption.usual(alike).items() if alike[name].nunique() > 1}
+        for method, rows in alike.groupby("method") if usual else ():
+            told = caption.unusual(rows, usual, set())
+            if told:
+                level = "warning" if caption.unusual(rows, usual, ASKED) else "note"
+                apart.setdefault((level, told), []).append(str(method))
     for (level, told), methods in apart.items():
         yield Concern(level, f"Not the same setting: {listed(methods)} {told}.")
 
@@ -171,9 +176,8 @@ def code(frame: pd.DataFrame) -> Iterator[Concern]:
     done = frame[frame["status"].isin(["ok", "diverged"])]
     changed = done[done["dirty"].fillna(False).astype(bool)]
     if len(changed):
-        yield Concern(
-            "warning", f"{len(changed)} of {len(done)} runs were made by code that is in no commit."
-        )
+        some = "All runs" if len(changed) == len(done) else f"{len(changed)} of {len(done)} runs"
+        yield Concern("warning", f"{some} were made by code that is in no commit.")
     for name, what in (
         ("commit", "commits"),
         ("versions", "sets of library versions"),

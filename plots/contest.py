@@ -16,7 +16,11 @@ from plots.stats import Interval, more_seeds, separable, t_interval
 
 METRIC = "test/R@1"
 ALPHA = 0.05
+SEVERAL = 3  # contenders that a sentence names one by one
 MOST = 1000  # seeds; more are no plan
+COLUMNS = (
+    "study", "scale", "dataset", "protocol", "setting", "variant", "method", "seed", "status", "run_id", METRIC,
+)  # fmt: skip
 SEPARATOR = "\t"  # between method and variant in the name of a contender
 
 
@@ -72,10 +76,12 @@ class Contest:
         """Contenders without any finished run."""
         return sorted(set(self.runs["contender"]) - set(self.scores.columns))
 
-    def more(self, name: str) -> int | None:
-        """Seeds to add to separate a contender from the best, if the difference seen is the true one."""
+    @cached_property
+    def more(self) -> dict[str, int | None]:
+        """Seeds to add to separate those from the best, if the difference seen is the true one."""
         alpha = ALPHA / max(1, self.pairs)  # Holm's first step: never too few
-        return more_seeds(self.scores[self.best], self.scores[name], alpha=alpha, most=MOST)
+        best = self.scores[self.best]
+        return {name: more_seeds(best, self.scores[name], alpha=alpha, most=MOST) for name in self.open()}
 
     def of(self, name: str) -> pd.DataFrame:
         return self.runs[self.runs["contender"] == name]
@@ -101,27 +107,43 @@ class Contest:
             lines.append("One seed separates nothing.")
         elif not open_:
             lines.append(f"It is separable from all {len(others)} others.")
-        else:
+        elif len(open_) <= SEVERAL:
+            told = ", ".join(f"{self.title(name)} ({self.remedy(name)})" for name in open_)
             lines.append(
-                f"It is separable from {len(others) - len(open_)} of {len(others)} others; not from:"
+                f"It is separable from {len(others) - len(open_)} of {len(others)} others; not from: {told}."
             )
-            lines[-1] += " " + ", ".join(f"{self.title(name)} ({self.remedy(name)})" for name in open_) + "."
+        else:
+            apart = len(others) - len(open_)
+            nearest = ", ".join(self.title(name) for name in open_[:SEVERAL])
+            lines.append(
+                f"It is separable from {apart or 'none'} of {len(others)} others; nearest: {nearest}."
+            )
+            lines.append(self.remedies())
         if self.missing():
             lines.append(f"Without a result: {', '.join(map(self.title, self.missing()))}.")
         return lines
+
+    def remedies(self) -> str:
+        """How many seeds would separate many contenders from the best, in words."""
+        known_ = {name: more for name, more in self.more.items() if more is not None}
+        if not known_:
+            return f"{MOST} seeds would separate none of them, or there are too few to tell."
+        low, high = min(known_, key=known_.__getitem__), max(known_, key=known_.__getitem__)
+        rest = len(self.more) - len(known_)
+        words = f"More seeds would tell {len(known_)} of them apart: from {known_[low]} ({self.title(low)})"
+        words += f" to {known_[high]} ({self.title(high)})"
+        return words + (f"; not even {MOST} the other{'s' if rest > 1 else ''}." if rest else ".")
 
     def remedy(self, name: str) -> str:
         """How many seeds would separate a contender from the best, in words."""
         if self.told.loc[name, "n"] < 3:
             return "too few seeds to tell how many would do"
-        more = self.more(name)
+        more = self.more[name]
         if more is None:
             return f"{MOST} seeds would not do"
         # Power is about a new experiment: the seeds at hand may have been enough and unlucky.
         return (
-            f"{more} more seed{'' if more == 1 else 's'} would do"
-            if more
-            else "unlucky: as many new seeds would do"
+            f"{more} more seed{'' if more == 1 else 's'} would do" if more else "as many new seeds would do"
         )
 
 
@@ -132,7 +154,7 @@ def known(value: float) -> float | None:
 
 def contests(frame: pd.DataFrame) -> Iterator[Contest]:
     """Every contest with at least two contenders that finished, in the order of data sets and protocols."""
-    runs = final(frame)
+    runs = final(frame)[[name for name in COLUMNS if name in frame]]
     keys = ["study", "scale", "dataset", "protocol", "setting"]
     if runs.groupby("variant")["method"].nunique().max() > 1:  # methods meet within a variant
         keys, runs = [*keys, "variant"], runs.assign(contender=runs["method"])

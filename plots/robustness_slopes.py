@@ -32,6 +32,9 @@ class Disturbance:
     per: float
     unit: str
 
+    def shown(self, level: float) -> str:
+        return f"{-level:g} classes" if self.field == "train_classes" else f"{100 * level:g} %"
+
 
 DISTURBANCES = (
     Disturbance("label_noise", "label noise", 0.1, "10 %"),
@@ -86,8 +89,8 @@ def _columns(disturbance: Disturbance, scores: Scores) -> list[Column]:
     levels = sorted({float(level) for table in scores.values() for level in table.columns})
     made = [Column(disturbance.field, f"lost per {disturbance.unit}", disturbance.title, digits=2)]
     for level in (levels[0], levels[-1]):
-        shown = f"{100 * level:g} %" if disturbance.per < 1 else f"{level:g}"
-        made.append(Column(f"{disturbance.field} {level:g}", f"R@1 at {shown}", disturbance.title))
+        title = f"R@1 at {disturbance.shown(level)}"
+        made.append(Column(f"{disturbance.field} {level:g}", title, disturbance.title))
     return made
 
 
@@ -129,8 +132,8 @@ def disturbed(runs: pd.DataFrame) -> Iterator[tuple[Disturbance, pd.DataFrame, S
         for other in (d.field for d in DISTURBANCES if d.field != field):
             rows = rows[rows[other] == _mildest(done, other)]  # one disturbance at a time
         if field == "train_classes":
-            rows = rows[rows[field] >= 1]  # shares and 0 (all) do not say how many classes are withheld
-            rows = rows.assign(**{field: rows[field].max() - rows[field]})
+            rows = rows[rows[field] >= 1]  # shares and 0 (all) do not say how many classes there are
+            rows = rows.assign(**{field: -rows[field]})  # a slope upwards is one with classes withheld
         scores = {name: 100 * seeds_by(part, field, METRIC) for name, part in rows.groupby("method")}
         scores = {str(name): levels for name, levels in scores.items() if levels.shape[1] > 1}
         if scores:
@@ -149,5 +152,5 @@ def _levels(runs: pd.DataFrame) -> list[str]:
     found = []
     for disturbance, _, scores in disturbed(runs):
         levels = sorted({level for table in scores.values() for level in table.columns})
-        found.append(f"{disturbance.title} {', '.join(f'{level:g}' for level in levels)}")
+        found.append(f"{disturbance.title} {', '.join(map(disturbance.shown, levels))}")
     return [f"Levels: {'; '.join(found)}."] if found else []

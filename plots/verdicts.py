@@ -102,5 +102,5 @@ def _wins(contest: Contest, name: str) -> str:
 def _more(contest: Contest, name: str) -> str:
     if contest.told.loc[name, "n"] < 3:
         return "?"
-    more = contest.more(name)
+    more = contest.more[name]
     return "> 1000" if more is None else str(more)

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from benchmark.errors import unknown
 from benchmark.schema import replacing
 from benchmark.study import SCALES
@@ -20,7 +18,7 @@ from plots.concerns import concerns
 from plots.contest import Contest, contests
 from plots.frames import PAPER_ORDER, Results
 from plots.report import methods, page
-from plots.report.collection import Made, Pictures, collect
+from plots.report.collection import Made, Pictures, Remembered, collect
 from plots.report.grid import grid, sources
 from plots.report.runs import Groups, packed
 from plots.table import Table
@@ -54,20 +52,16 @@ def build(root: Path, scales: list[str] | None = None, live: str = "", drawn: Pi
         if scale not in SCALES:
             raise unknown("scale", scale, SCALES)
     shown = scales or scales_of(root) or [SCALES[0]]
-    content = Content()
-    everything: Results | None = None
-    for scale in shown:
-        results = Results(root, scale)
-        if everything is not None:
-            results.runs = everything.runs  # read once for all scales
-        everything = results
-        _add(content, results, {} if drawn is None else drawn)
-    runs = everything.runs if everything is not None else pd.DataFrame()
+    first = Remembered(root, shown[0])
+    of_scales = [first, *(Remembered(root, scale, first.runs) for scale in shown[1:])]
+    content = Content(made=collect(of_scales, {} if drawn is None else drawn))
+    for results in of_scales:
+        _add(content, results)
     grids: dict[str, list[dict[str, Any]]] = {made.name: [] for made in content.made if made.kind == "table"}
     for made in content.made:
         for table in made.tables:
             grids[made.name].append(_grid(table, content, made.scale))
-    data = packed(content.groups, runs)
+    data = packed(content.groups, first.runs)
     seen = {run["spec"].get("method", data["usual"].get("method")) for run in data["runs"] if "spec" in run}
     values = _values(grids, content.tuning)
     return page.render(
@@ -102,17 +96,31 @@ def write(root: Path, scales: list[str] | None = None) -> Path:
     return path
 
 
-def _add(content: Content, results: Results, drawn: Pictures) -> None:
-    content.made += collect(results, drawn)
+def _add(content: Content, results: Results) -> None:
+    """What one scale says. Studies may share runs: what holds for several is said once."""
+    cards: dict[tuple, dict[str, Any]] = {}
+    told: dict[tuple, list[str]] = {}
+    missing: set[str] = set()
     content.tuning += methods.tuning(results, content.groups)
     for study in ranked(results.studies()):
         frame = results.frame(study)
-        content.open_runs += int((frame["status"] == "missing").sum())
+        missing |= set(frame[frame["status"] == "missing"]["run_id"])
         for concern in concerns(frame):
-            told = {"study": study, "scale": results.scale, "level": concern.level, "text": concern.text}
-            content.concerns.append(told | {"places": concern.places})
-        if study.startswith("main") or study == "inshop":
-            content.verdicts += [_verdict(contest, content.groups) for contest in contests(frame)]
+            told.setdefault((concern.level, concern.text, concern.places), []).append(study)
+        if not study.startswith("main") and study != "inshop":
+            continue
+        for contest in contests(frame):
+            key = (contest.dataset, contest.protocol, contest.variant, frozenset(contest.runs["run_id"]))
+            if key in cards:
+                cards[key]["studies"].append(study)
+            else:
+                cards[key] = _verdict(contest, content.groups)
+    content.open_runs += len(missing)
+    content.verdicts += cards.values()
+    content.concerns += [
+        {"level": level, "text": text, "places": places, "studies": studies, "scale": results.scale}
+        for (level, text, places), studies in told.items()
+    ]
 
 
 def _verdict(contest: Contest, groups: Groups) -> dict[str, Any]:
@@ -142,8 +150,12 @@ def _verdict(contest: Contest, groups: Groups) -> dict[str, Any]:
         }
         for name, mean in means.items()
     ]
-    told = {name: getattr(contest, name) for name in ("study", "scale", "dataset", "protocol")}
-    return told | {"place": contest.place(), "sentences": contest.sentences(), "rows": rows}
+    told = {name: getattr(contest, name) for name in ("scale", "dataset", "protocol")}
+    return (
+        told
+        | {"studies": [contest.study]}
+        | {"place": contest.place(), "sentences": contest.sentences(), "rows": rows}
+    )
 
 
 def _method(contest: Contest, name: str) -> str:

@@ -1,8 +1,15 @@
-"""Everything that `plots/` makes of the results of one scale: tables, figures, and why others are not there."""
+"""Everything that `plots/` makes of the results: tables, figures, and why others are not there.
+
+A table or figure is made by itself, so several processes share the work; a folder with little in it is done here.
+"""
 
 import hashlib
+import os
 import warnings
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
 
 import pandas as pd
 
@@ -14,6 +21,23 @@ from plots.style import Drawing
 from plots.table import Table
 
 Pictures = dict[tuple[str, str, str], Picture]  # (name, scale, state of the results) → picture
+PROCESSES = min(4, os.cpu_count() or 1)
+ENOUGH = 4  # studies from which on starting processes pays
+
+
+class Remembered(Results):
+    """Results whose studies are joined with their runs once, however many tables ask for them."""
+
+    def __init__(self, root: Path, scale: str, runs: pd.DataFrame | None = None) -> None:
+        super().__init__(root, scale)
+        self.frames: dict[str, pd.DataFrame] = {}
+        if runs is not None:
+            self.runs = runs  # in the place of reading them
+
+    def frame(self, study: str) -> pd.DataFrame:
+        if study not in self.frames:
+            self.frames[study] = super().frame(study)
+        return self.frames[study]
 
 
 @dataclass(frozen=True)
@@ -29,36 +53,79 @@ class Made:
     reason: str = ""  # why there is nothing
 
 
-def collect(results: Results, drawn: Pictures) -> list[Made]:
-    """Every table and figure in the order of their names; `drawn` keeps pictures for the next time."""
+def collect(of_scales: list[Remembered], drawn: Pictures) -> list[Made]:
+    """Every table and figure of every scale, by name; `drawn` keeps pictures for the next time."""
     found, broken = modules()
-    made = [_make(name, results, drawn) for name in found]
-    return made + [Made(name, results.scale, "", "", reason=reason) for name, reason in broken.items()]
-
-
-def _make(name: str, results: Results, drawn: Pictures) -> Made:
-    module = modules()[0][name]
-    about = (module.__doc__ or name).splitlines()[0].removeprefix("Figure: ")
-    key = (name, results.scale, "")
-    try:
-        if module.KIND == "figure":
-            key = (name, results.scale, state(results, module.STUDY))
+    made = [Made(name, "", "", "", reason=reason) for name, reason in broken.items()]
+    todo: dict[tuple[str, str], tuple[str, str, str]] = {}  # name and scale → key of its picture
+    for results in of_scales:
+        for name, module in found.items():
+            key = (name, results.scale, state(results, module.STUDY) if module.KIND == "figure" else "")
             if key in drawn:
-                return Made(name, results.scale, "figure", about, picture=drawn[key])
+                made.append(Made(name, results.scale, "figure", _about(name), picture=drawn[key]))
+            else:
+                todo[name, results.scale] = key
+    for one in _made(list(todo), of_scales):
+        if one.picture:
+            drawn[todo[one.name, one.scale]] = one.picture
+        made.append(one)
+    return sorted(
+        made, key=lambda one: (one.name, [r.scale for r in of_scales].index(one.scale) if one.scale else 0)
+    )
+
+
+def _made(todo: list[tuple[str, str]], of_scales: list[Remembered]) -> list[Made]:
+    by_scale = {results.scale: results for results in of_scales}
+    if sum(len(results.studies()) for results in of_scales) < ENOUGH or PROCESSES == 1:
+        return [make(name, by_scale[scale]) for name, scale in todo]
+    first = of_scales[0]
+    with ProcessPoolExecutor(
+        PROCESSES,
+        get_context("spawn"),  # forking a process that has threads may hang
+        initializer=_start,
+        initargs=(first.root, list(by_scale), first.runs),
+    ) as pool:
+        return list(pool.map(_task, todo))
+
+
+_here: dict[str, Remembered] = {}  # of a worker: scale → results
+
+
+def _start(root: Path, scales: list[str], runs: pd.DataFrame) -> None:
+    _here.update({scale: Remembered(root, scale, runs) for scale in scales})
+
+
+def _task(place: tuple[str, str]) -> Made:
+    return make(place[0], _here[place[1]])
+
+
+def make(name: str, results: Results) -> Made:
+    module = modules()[0][name]
+    try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             done = produce(module, results)
-            if not isinstance(done, Drawing):
-                return Made(name, results.scale, "table", about, tables=done)
-            drawn[key] = picture(done)
-            return Made(name, results.scale, "figure", about, picture=drawn[key])
+            if isinstance(done, Drawing):
+                return Made(name, results.scale, "figure", _about(name), picture=picture(done))
+            return Made(name, results.scale, "table", _about(name), tables=done)
     except Exception as problem:  # one table that cannot be made must not cost the page
         kind = "" if isinstance(problem, UserError) else f"{type(problem).__name__}: "
-        return Made(name, results.scale, module.KIND, about, reason=f"{kind}{problem}")
+        return Made(name, results.scale, module.KIND, _about(name), reason=f"{kind}{problem}")
+
+
+def _about(name: str) -> str:
+    return (modules()[0][name].__doc__ or name).splitlines()[0].removeprefix("Figure: ")
 
 
 def state(results: Results, study: str) -> str:
     """A hash that changes when a run of the study (of any, without a study) is added or replaced."""
-    rows = results.frame(study) if study else results.runs
+    try:
+        rows = results.frame(study) if study else results.runs
+    except UserError:  # not run: drawing says so better
+        return ""
     told = rows[["run_id", "status", "finished"]].fillna("")
-    return hashlib.sha256(pd.util.hash_pandas_object(told, index=False).to_numpy().tobytes()).hexdigest()
+    found = hashlib.sha256(pd.util.hash_pandas_object(told, index=False).to_numpy().tobytes())
+    for folder in () if study else ("synthetic", "bench"):
+        for path in sorted((results.root / folder).glob("*.parquet")):
+            found.update(f"{path} {path.stat().st_mtime_ns}".encode())
+    return found.hexdigest()

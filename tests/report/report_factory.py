@@ -109,13 +109,12 @@ def write_study(
 
 
 def write_flawed(root: Path) -> None:
-    """A main study with one flaw of each kind, a robustness study, and a second scale."""
+    """A main study with one flaw of each kind, and a robustness study."""
     states = {("triplet", 1, "final"): "diverged", ("proxy_nca", 2, "final"): "error"}
     write_study(
         root, status=lambda *key: states.get(key, "ok"), edges={"proxy_anchor": "high"},
         trials={"contrastive": 5}, commit=lambda method: "b" * 40 if method == "triplet" else "a" * 40,
     )  # fmt: skip
-    write_study(root, "main", "laptop", seeds=10, fields={"epochs": 8})
     levels = tuple({"label_noise": share} for share in (0.0, 0.05, 0.1, 0.2))
     cost = {"contextual": 0.4, "contrastive": 0.6, "triplet": 0.8}
     write_study(
@@ -126,3 +125,4 @@ def write_flawed(root: Path) -> None:
 
 if __name__ == "__main__":
     write_flawed(Path(sys.argv[1]))
+    write_study(Path(sys.argv[1]), "main", "laptop", seeds=10, fields={"epochs": 8})
