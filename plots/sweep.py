@@ -76,6 +76,8 @@ def draw_bars(
 ) -> None:
     """A line through the means with a bar of their spread at each value of `by`; `shift` keeps bars apart."""
     found = table(runs, by, metric)
+    if found.empty:  # nothing of this line has been run
+        return
     x = found[by].astype(float) if positions is None else found[by].map(positions)
     bars = [found["mean"] - found["low"], found["high"] - found["mean"]]
     drawn = {"capsize": 1.5, "elinewidth": 0.7, "capthick": 0.7, "markersize": 3.5} | look
@@ -85,6 +87,8 @@ def draw_bars(
 def draw_curve(axis: Axes, points: pd.DataFrame, by: str, metric: str, **look: Any) -> None:
     """A line over training with a band of the spread over seeds."""
     found = table(points.dropna(subset=[metric]), by, metric)
+    if found.empty:  # nothing of this line has been run
+        return
     axis.plot(found[by], found["mean"], **look)
     axis.fill_between(
         found[by], found["low"], found["high"], color=look.get("color"), alpha=0.15, linewidth=0

@@ -54,7 +54,7 @@ def test_figures_are_written_twice_with_the_same_bytes(quick, tmp_path):
         assert path.read_bytes() == (tmp_path / "second" / path.name).read_bytes(), path.name
 
 
-@pytest.mark.parametrize("name", ["robustness", "ap_surrogates", "decomposability", "hyperparameters"])
+@pytest.mark.parametrize("name", STUDIES)
 def test_a_partial_study_makes_a_figure_that_says_what_is_missing(name, tmp_path):
     specs = rehearse(tmp_path, name, lost=lambda spec: int(spec.run_id, 16) % 3 == 0)
     drawing = produce(FOUND[name], Results(tmp_path, "quick"))

@@ -27,7 +27,7 @@ def test_the_rolling_point_is_drawn_with_its_law_in_the_caption(tmp_path, monkey
 
 
 def test_toy_circles_are_drawn_with_the_range_over_seeds(tmp_path, monkeypatch):
-    for name, value in {"STEPS": 3, "SEEDS": 2, "NOISES": (0.0, 0.2), "JUDGED": 50, "SHOWN": 10}.items():
+    for name, value in {"STEPS": 2, "SEEDS": 2, "NOISES": (0.0, 0.2), "JUDGED": 20, "SHOWN": 10}.items():
         monkeypatch.setattr(toy_circles, name, value)
     results = put(tmp_path, "toy_circles", toy_circles.table(tmp_path))
     drawing = produce(FOUND["toy_circles"], results)
