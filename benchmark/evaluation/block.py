@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 TIE = 1e-12  # float64 cosines that differ by at most this are equal: far above their error, far below float32 input
-UNDECIDED = 1 / 64  # share of doubtful comparisons above which float64 for the whole block is cheaper
+UNDECIDED = 1 / 256  # share of doubtful comparisons above which float64 for the whole block is cheaper
 
 
 class Undecided(Exception):

@@ -16,7 +16,7 @@ from benchmark.evaluation import recall_at_1, retrieval_metrics
 KS = (1, 2, 5, 100)  # 100: larger than any gallery here
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=2000, deadline=None)
 @given(small_sets())
 def test_metrics_equal_the_definitions(data: SmallSet):
     expected, queries = retrieval(*data.arguments, KS)
