@@ -150,9 +150,7 @@ def test_a_method_has_its_definition_constants_and_tuning(opened):
     method = tab.locator("#method-contextual")
     assert "contextual similarity" in method.locator(".definition").inner_text()
     assert "samples per class" in method.locator("table").inner_text()
-    assert (
-        method.locator(".tuning svg").count() == 5
-    )  # main at two scales under two protocols, and robustness
+    assert method.locator(".tuning svg").count() == 3  # main under two protocols, and robustness
     method.locator(".tuning button").first.click()
     assert tab.locator("#runs .run").count() == 6
 
