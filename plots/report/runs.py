@@ -106,4 +106,6 @@ def rounded(value: Any, digits: int = 5) -> float | int | None:
     if value is None or pd.isna(value) or math.isinf(value):
         return None
     short = float(f"{value:.{digits}g}")
+    if math.isinf(short):  # the largest numbers round to more than there is
+        short = float(value)
     return int(short) if short.is_integer() else short
