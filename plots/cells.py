@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import pandas as pd
 
@@ -76,6 +77,7 @@ def extras(runs: pd.DataFrame, names: Sequence[str]) -> dict[str, Cell]:
     return {name: MAKERS[name](runs) for name in names if name == "seeds" or trains(method)}
 
 
+@cache  # asked for every run of a table
 def trains(method: str) -> bool:
     try:
         return baselines.card(method).trains
