@@ -36,7 +36,7 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
     for dataset, axis in axes.items():
         for shift, variant in zip(sweep.shifts(len(variants), 0.4), variants, strict=True):
             mine = runs[(runs["dataset"] == dataset) & (runs["params.variant"] == variant)]
-            look = {"linewidth": 0.9, "label": TITLES.get(variant, variant)} | LOOKS[variant]
+            look: dict[str, Any] = {"linewidth": 0.9, "label": TITLES.get(variant, variant)} | LOOKS[variant]
             sweep.draw_bars(axis, mine, "params.lam", METRIC, shift, places, **look)
         axis.set(xlabel="λ", ylabel="test R@1 (%)", xticks=list(places.values()))
         axis.set_xticklabels([f"{lam:g}" for lam in lams])

@@ -4,6 +4,7 @@
 runs of the study decomposability.
 """
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
@@ -23,7 +24,7 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
     looks = sweep.lam_looks(points["params.lam"])
     figure, axes = style.figure(1, 2, width=style.PAGE, height=2.6)
     for lam, look in looks.items():
-        path = points[points["params.lam"] == lam].groupby("epoch")[[LOSS, MAP]].mean()
+        path = points[points["params.lam"] == lam].groupby("epoch").agg({LOSS: _geometric, MAP: "mean"})
         axes[0, 0].plot(path[LOSS], 1 - path[MAP], markersize=3, **look)
         axes[0, 0].plot(path[LOSS].iloc[-1], 1 - path[MAP].iloc[-1], "*", color=look["color"], markersize=8)
     axes[0, 0].set(xlabel="$L_{context}$", ylabel="1 − mAP", title="mini-batches")
@@ -32,11 +33,16 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
     right = _draw_full_batch(axes[0, 1], results)
     seeds = points["seed"].nunique()
     what = (
-        f"Left ({' and '.join(frames.datasets(points))}): both on the training set at every evaluation, mean over "
-        f"{seeds} seed{'s' * (seeds != 1)} without a band, since the line is a path; from the untrained network, common "
+        f"Left ({' and '.join(frames.datasets(points))}): both on the training set at every evaluation, mean (of "
+        f"L_context the geometric one) over {seeds} seed{'s' * (seeds != 1)} without a band, since the line is a path; "
+        "from the untrained network, common "
         f"to all λ, to the star. {_fall(points)} {right}"
     )
     return style.Drawing(figure, sweep.words(STUDY, results.scale, runs, what, ""))
+
+
+def _geometric(values: pd.Series) -> float:
+    return float(np.exp(np.log(values.clip(lower=1e-9)).mean()))
 
 
 def _fall(points: pd.DataFrame) -> str:
@@ -57,12 +63,15 @@ def _draw_full_batch(axis: Axes, results: Results) -> str:
         runs = sweep.final_runs(results.frame("decomposability"), "decomposability", LOSS)
     except UserError as problem:
         axis.text(0.5, 0.5, "not run", transform=axis.transAxes, ha="center")
+        axis.set(xticks=[], yticks=[])
         return f"Right: {problem}."
     whole = runs[runs["batch_size"] == runs["batch_size"].max()]
     points = sweep.curves(whole, "params.lam")
     ends = [lam for lam in sorted(points["params.lam"].unique()) if lam in (0.0, 1.0)]
     for lam, look in sweep.lam_looks(ends).items():
-        sweep.draw_curve(axis, points[points["params.lam"] == lam], "step", LOSS, markersize=3, **look)
+        sweep.draw_curve(
+            axis, points[points["params.lam"] == lam], "step", LOSS, log=True, markersize=3, **look
+        )
     sweep.log_axis(axis.yaxis)
     axis.legend(fontsize=6)
     done = frames.finished(whole)

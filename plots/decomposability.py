@@ -32,13 +32,16 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
     first.legend(fontsize=6)
     ranges = (looks[min(looks)], looks[max(looks)])
     for axis, (metric, label) in zip(axes.flat[1:], COURSES.items(), strict=True):
+        log = metric == "train/L_context"
         for lam, look in zip((min(looks), max(looks)), ranges, strict=True):
             for size, line in ((sizes[0], ":"), (sizes[-1], "-")):
                 mine = points[(points["params.lam"] == lam) & (points["batch_size"] == size)]
                 label_of = {"label": f"λ = {lam:g}, batch {size:g}"}
-                sweep.draw_curve(axis, mine, "step", metric, linestyle=line, color=look["color"], **label_of)
+                sweep.draw_curve(
+                    axis, mine, "step", metric, log, linestyle=line, color=look["color"], **label_of
+                )
         axis.set(xlabel="steps", ylabel=label)
-        if metric == "train/L_context":
+        if log:
             sweep.log_axis(axis.yaxis)
         else:
             style.percent_axis(axis.yaxis)

@@ -3,6 +3,8 @@
 `python -m plots figures --only detach` makes it from the study of the same name.
 """
 
+from typing import Any
+
 import pandas as pd
 
 from plots import style, sweep
@@ -11,7 +13,7 @@ from plots.frames import Results
 KIND = "figure"
 STUDY = "detach"
 METRIC = "test/R@1"
-LOOKS = {
+LOOKS: dict[str, dict[str, Any]] = {
     "full": {"color": style.look("contextual").colour, "marker": "o", "label": "$L_{context}$"},
     "detach_r": {"color": "#0173b2", "marker": "s", "linestyle": "--", "label": "|R| detached"},
 }

@@ -21,9 +21,11 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
     figure, axes = style.figure(len(names), 2, width=style.PAGE, height=2.2 * len(names) + 0.3)
     for row, dataset in zip(axes, names, strict=True):
         for axis, metric in zip(row, (LOSS, TEST), strict=True):
-            for lam, look in looks.items():
-                mine = points[(points["dataset"] == dataset) & (points["params.lam"] == lam)]
-                sweep.draw_curve(axis, mine, "step", metric, markersize=3, **look)
+            here = points[points["dataset"] == dataset]
+            apart = sweep.shifts(len(looks), 0.04 * here["step"].max())
+            for shift, (lam, look) in zip(apart, looks.items(), strict=True):
+                mine = here[here["params.lam"] == lam]
+                sweep.draw_bars(axis, mine, "step", metric, shift, log=metric == LOSS, **look)
             axis.set(xlabel="batches", title=dataset if len(names) > 1 else "")
         row[0].set(ylabel="$L_{context}$ on training data")
         sweep.log_axis(row[0].yaxis)
@@ -32,6 +34,6 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=6)
     what = (
         "Left: L_context alone, whatever was minimised, on the same batches of training data at every "
-        "evaluation; right: test R@1."
+        "evaluation, geometric means; right: test R@1. Lines stand side by side so that their bars can be told apart."
     )
-    return style.Drawing(figure, sweep.words(STUDY, results.scale, runs, what, "bands"))
+    return style.Drawing(figure, sweep.words(STUDY, results.scale, runs, what))

@@ -68,4 +68,8 @@ def _lost(runs: pd.DataFrame, methods: list[str]) -> str:
         told = ", ".join(f"{name} {points:.1f}" for name, points in lost.items())
         if told:
             said.append(f"{key.replace('_', ' ')}: {told}")
-    return "Points of R@1 lost from the mildest to the harshest condition: " + "; ".join(said) + "."
+    return (
+        "Points of R@1 lost from the mildest to the harshest condition (below 0: won): "
+        + "; ".join(said)
+        + "."
+    )

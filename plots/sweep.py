@@ -58,10 +58,13 @@ def spread(values: Iterable[float]) -> tuple[float, float, float]:
     return (float(x.mean()), float(x.min()), float(x.max())) if len(x) else (np.nan, np.nan, np.nan)
 
 
-def table(runs: pd.DataFrame, by: str, metric: str) -> pd.DataFrame:
-    """by, mean, low, high: one row a value of `by`."""
+def table(runs: pd.DataFrame, by: str, metric: str, log: bool = False) -> pd.DataFrame:
+    """by, mean, low, high: one row a value of `by`; with `log`, of the logarithms, so that none falls below 0."""
     done = frames.finished(runs) if "status" in runs else runs
-    rows = [(value, *spread(group[metric])) for value, group in done.groupby(by, sort=True)]
+    rows = []
+    for value, group in done.groupby(by, sort=True):
+        values = spread(np.log(group[metric].clip(lower=1e-9)) if log else group[metric])
+        rows.append((value, *(np.exp(values) if log else values)))
     return pd.DataFrame(rows, columns=[by, "mean", "low", "high"]).dropna(subset=["mean"])
 
 
@@ -71,11 +74,12 @@ def draw_bars(
     by: str,
     metric: str,
     shift: float = 0.0,
-    positions: Any = None,
+    positions: dict[float, float] | None = None,
+    log: bool = False,
     **look: Any,
 ) -> None:
     """A line through the means with a bar of their spread at each value of `by`; `shift` keeps bars apart."""
-    found = table(runs, by, metric)
+    found = table(runs.dropna(subset=[metric]), by, metric, log)
     if found.empty:  # nothing of this line has been run
         return
     x = found[by].astype(float) if positions is None else found[by].map(positions)
@@ -84,9 +88,11 @@ def draw_bars(
     axis.errorbar(x + shift, found["mean"], yerr=bars, **drawn)
 
 
-def draw_curve(axis: Axes, points: pd.DataFrame, by: str, metric: str, **look: Any) -> None:
+def draw_curve(
+    axis: Axes, points: pd.DataFrame, by: str, metric: str, log: bool = False, **look: Any
+) -> None:
     """A line over training with a band of the spread over seeds."""
-    found = table(points.dropna(subset=[metric]), by, metric)
+    found = table(points.dropna(subset=[metric]), by, metric, log)
     if found.empty:  # nothing of this line has been run
         return
     axis.plot(found[by], found["mean"], **look)
@@ -112,9 +118,10 @@ def lam_looks(values: Iterable[float]) -> dict[float, dict[str, Any]]:
 
 
 def log_axis(axis: Any) -> None:
-    """A logarithmic axis with plain numbers at 1, 2 and 5."""
+    """A logarithmic axis with plain numbers: at 1, 2 and 5, or over many decades at 1 only."""
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
-    axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if high < 300 * low else (1,)))
     axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(ticker.NullFormatter())
 

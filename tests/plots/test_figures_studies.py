@@ -47,9 +47,8 @@ def test_a_figure_is_made_from_its_study_and_its_caption_says_what_it_is(name, q
 
 def test_figures_are_written_twice_with_the_same_bytes(quick, tmp_path):
     results, _ = quick
-    for name in ("robustness", "lambda_overfitting"):
-        for folder in ("first", "second"):
-            write(name, produce(FOUND[name], results), tmp_path / folder)
+    for folder in ("first", "second"):
+        write("detach", produce(FOUND["detach"], results), tmp_path / folder)
     for path in sorted((tmp_path / "first").iterdir()):
         assert path.read_bytes() == (tmp_path / "second" / path.name).read_bytes(), path.name
 
