@@ -41,38 +41,72 @@ class Hierarchy:
         return cls(positives)
 
     def set(self, rows: Array, ranks: Sequence[Ranks]) -> None:
-        for row, query in enumerate(rows):
-            if ranks[-1].counts[row]:
-                self._scores[query] = self._query([of_level[row] for of_level in ranks])
+        """The scores of the queries of a block, from the ranks of their positives at each level."""
+        kept = ranks[-1].counts > 0
+        if not kept.any():
+            return
+        rows, counts = (
+            rows[kept],
+            np.stack([of_level.counts[kept] for of_level in ranks]),
+        )  # (levels, queries)
+        rank = ranks[-1].flat()  # of everything relevant, query after query, ascending within each
+        count = counts[-1]
+        query = np.repeat(np.arange(len(rows)), count)
+        start = np.cumsum(count) - count
+        grade = np.ones(len(rank), dtype=np.int64)
+        for of_level in ranks[:-1]:
+            grade[
+                _places(query, rank, np.repeat(np.arange(len(rows)), of_level.counts[kept]), of_level.flat())
+            ] += 1
+        # Samples of grade 1, 2, … of each query: those of a level without those of the finer one.
+        total = counts[::-1] - np.concatenate(
+            [counts[-2::-1], np.zeros_like(counts[:1])]
+        )  # (grades, queries)
+        self._scores[rows, 0] = _hap(rank, grade, query, start, total)
+        self._scores[rows, 1] = (
+            np.add.reduceat(_set_intersection(rank, grade, query, start, total), start) / count
+        )
+        gained = np.add.reduceat((2.0**grade - 1) * self._discount[rank - 1], start)
+        # 2^g − 1 = 1 + 2 + … + 2^(g−1), and a sample of grade g is a positive of the g coarsest levels.
+        gains = 2.0 ** np.arange(len(ranks) - 1, -1, -1)
+        self._scores[rows, 2] = gained / (gains[:, None] * self._ideal[counts]).sum(axis=0)
 
     def means(self) -> dict[str, float]:
         total = self._scores[self._counted].sum(axis=0) / max(int(self._counted.sum()), 1)
         return dict(zip(NAMES, total.tolist(), strict=True))
 
-    def _query(self, ranks: list[Array]) -> tuple[float, float, float]:
-        top = len(ranks)  # levels; grade 1 is the coarsest
-        rank = ranks[-1]  # of everything relevant, ascending
-        grade = np.ones(len(rank), dtype=np.int64)
-        for finer in ranks[-2::-1]:
-            grade[np.searchsorted(rank, finer)] += 1
-        found = np.stack([np.cumsum(grade == g) for g in range(1, top + 1)])  # (grades, relevant)
-        total = found[:, -1]
-        relevance = np.arange(1, top + 1) / top / np.maximum(total, 1)
-        shared = np.minimum(relevance[grade - 1], relevance[:, None])  # (grades, relevant)
-        hap = float(((shared * found).sum(0) / rank).sum() / (relevance * total).sum())
-        return hap, _set_intersection(rank, found, total), self._ndcg(ranks)
 
-    def _ndcg(self, ranks: list[Array]) -> float:
-        # A sample of grade g is a positive of g levels, and 2^g − 1 = 1 + 2 + … + 2^(g−1): sum over levels.
-        gains = [2.0 ** (len(ranks) - 1 - level) for level in range(len(ranks))]
-        found = sum(g * float(self._discount[r - 1].sum()) for g, r in zip(gains, ranks, strict=True))
-        return found / sum(g * float(self._ideal[len(r)]) for g, r in zip(gains, ranks, strict=True))
+def _places(query: Array, rank: Array, finer_query: Array, finer: Array) -> Array:
+    """Where the positives of a finer level stand among those of the coarsest."""
+    width = int(rank.max()) + 1
+    return np.minimum(np.searchsorted(query * width + rank, finer_query * width + finer), len(rank) - 1)
 
 
-def _set_intersection(rank: Array, found: Array, total: Array) -> float:
-    depth = np.arange(1, len(rank) + 1)
-    reached = np.searchsorted(rank, depth, side="right")  # relevant samples within each depth
-    have = np.concatenate([np.zeros((len(found), 1), dtype=found.dtype), found], axis=1)[:, reached]
-    better = np.cumsum(total[::-1])[::-1] - total  # samples of a higher grade come first in the ideal ranking
-    ideal = np.clip(depth - better[:, None], 0, total[:, None])
-    return float((np.minimum(have, ideal).sum(0) / depth).mean())
+def _hap(rank: Array, grade: Array, query: Array, start: Array, total: Array) -> Array:
+    """H-AP of each query: the mean over relevant samples of min(relevance, relevance) with all before, by rank."""
+    grades = np.arange(1, len(total) + 1)
+    relevance = grades[:, None] / len(total) / np.maximum(total, 1)  # (grades, queries)
+    own = relevance[grade - 1, query]
+    shared = np.zeros(len(rank))
+    for g in grades:
+        shared += np.minimum(own, relevance[g - 1, query]) * _within(grade == g, query, start)
+    return np.add.reduceat(shared / rank, start) / (relevance * total).sum(axis=0)
+
+
+def _set_intersection(rank: Array, grade: Array, query: Array, start: Array, total: Array) -> Array:
+    """The share of the ideal ranking that is found within each depth, up to the number of relevant samples."""
+    depth = np.arange(1, len(rank) + 1) - start[query]
+    common = np.zeros(len(rank), dtype=np.int64)
+    for g in range(1, len(total) + 1):
+        better = total[g:].sum(axis=0)[query]  # samples of a higher grade come first in the ideal ranking
+        reached = np.zeros(len(rank), dtype=bool)
+        early = (grade == g) & (rank <= total.sum(axis=0)[query])
+        reached[start[query[early]] + rank[early] - 1] = True
+        common += np.minimum(_within(reached, query, start), np.clip(depth - better, 0, total[g - 1][query]))
+    return common / depth
+
+
+def _within(mask: Array, query: Array, start: Array) -> Array:
+    """How many are set from the first entry of the query up to each entry."""
+    count = np.cumsum(mask)
+    return count - (count[start] - mask[start])[query]

@@ -20,22 +20,24 @@ class Neighbours:
 
     index: Array  # (queries, longest); padded with the size of the gallery
     cosine: Array  # (queries, longest) float64; padded with -inf
+    gallery: int  # its size
 
     @classmethod
     def empty(cls, queries: int, gallery: int, count: int) -> "Neighbours":
         width = min(count + TIED, gallery)
-        return cls(np.full((queries, width), gallery), np.full((queries, width), -np.inf))
+        return cls(np.full((queries, width), gallery), np.full((queries, width), -np.inf), gallery)
 
     def set(self, queries: Array, found: "Neighbours") -> None:
         self.index[queries, : found.index.shape[1]] = found.index
         self.cosine[queries, : found.index.shape[1]] = found.cosine
 
-    def first(self, count: int) -> Array:
-        """Which members are among the first `count` of their list, or as similar as the last of these."""
-        if count < 1:
-            return np.zeros(self.index.shape, dtype=bool)
-        last = self.cosine[:, min(count, self.cosine.shape[1]) - 1, None]
-        return (self.cosine >= last - TIE) & (self.cosine > -np.inf)
+    def cut(self, count: int) -> "Neighbours":
+        """The lists up to `count` members, and those as similar as the last of these."""
+        last = self.cosine[:, min(count, self.cosine.shape[1]) - 1, None] if count else np.inf
+        kept = (self.cosine >= last - TIE) & (self.cosine > -np.inf)
+        width = max(int(kept.sum(axis=1).max()), 1)
+        kept, index, cosine = kept[:, :width], self.index[:, :width], self.cosine[:, :width]
+        return Neighbours(np.where(kept, index, self.gallery), np.where(kept, cosine, -np.inf), self.gallery)
 
 
 def neighbours(query: object, gallery: object = None, k: int = 10) -> Neighbours:
@@ -69,9 +71,8 @@ def block_neighbours(block: Block, count: int) -> Neighbours:
     place = np.arange(len(rows)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     found = Neighbours.empty(len(near), size, int(lengths.max()))
     found.index[rows, place], found.cosine[rows, place] = columns[order], cosines[order]
-    kept = found.first(count)[:, : count + TIED]
-    index, cosine = found.index[:, : count + TIED], found.cosine[:, : count + TIED]
-    return Neighbours(np.where(kept, index, size), np.where(kept, cosine, -np.inf))
+    found = found.cut(count)
+    return Neighbours(found.index[:, : count + TIED], found.cosine[:, : count + TIED], size)
 
 
 def _near(block: Block, row: int, low: float, high: float, count: int) -> Array:

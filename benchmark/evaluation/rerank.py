@@ -3,7 +3,8 @@
 w̃ᵢⱼ = |N(i) ∩ N(j)| / |N(i)| for j in N(i), else 0, where N(i) holds i and its nearest samples, k in all, and those as similar
 as the last of them (equations contextsim1 and contextsim2 with ε = 0). Outside N(i) the score is below every score inside it
 and ordered as before, so re-ranking only permutes the neighbour list: no second pass over the similarities, no n × n matrix.
-With a gallery, the test set of a query is the gallery and that query alone: what an index can give to one query.
+(β = 1 is the limit of that: outside N(i) the cosine decides.) With a gallery, the test set of a query is the gallery and that
+query alone: what an index can give to one query.
 """
 
 from dataclasses import dataclass
@@ -30,11 +31,12 @@ class Reranking:
     @classmethod
     def of(cls, queries: Neighbours, gallery: Neighbours | None, k: int, beta: float) -> "Reranking":
         """`gallery` holds the lists of the gallery within itself; None in leave-one-out, where they are the queries'."""
-        inside = queries.first(k - 1)
+        queries = queries.cut(k - 1)
+        inside = queries.cosine > -np.inf
         if gallery is None:
             context = _leave_one_out(queries, inside)
         else:
-            context = _with_gallery(queries, inside, gallery, k)
+            context = _with_gallery(queries, inside, gallery.cut(k - 1), k)
         context /= inside.sum(axis=1, keepdims=True) + 1
         return cls(queries, inside, beta * context + (1 - beta) * np.exp(2 * queries.cosine - 2))
 

@@ -30,7 +30,7 @@ def retrieval_metrics(
     levels: Sequence[str] | None = None,
     rerank: Sequence[int] = (),
     beta: float = BETA,
-    memory_mb: int = 512,
+    memory_mb: int = 1024,
 ) -> dict[str, float]:
     """R@k, mAP and mAP@R by cosine similarity, as fractions, with the number of queries they are means of.
 

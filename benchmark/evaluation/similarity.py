@@ -25,7 +25,7 @@ T = TypeVar("T")
 class Similarities:
     """All pairs of queries and gallery, never held at once."""
 
-    def __init__(self, query: Tensor, gallery: Tensor, leave_one_out: bool, memory_mb: int = 512) -> None:
+    def __init__(self, query: Tensor, gallery: Tensor, leave_one_out: bool, memory_mb: int = 1024) -> None:
         self.leave_one_out = leave_one_out
         self.dimensions = query.shape[1]
         self.size = len(gallery)
