@@ -10,6 +10,7 @@ from typing import Any
 import matplotlib.ticker
 import numpy as np
 import pandas as pd
+from matplotlib.lines import Line2D
 
 from benchmark import study
 from benchmark.audit import rate_curves
@@ -22,6 +23,7 @@ from plots.stats import expected_best
 KIND = "figure"
 STUDY = "main"
 ACROSS = 5
+MOST = 30  # panels that show one method each
 LINES = {"test": "-", "validation": "--"}  # by protocol
 
 
@@ -29,28 +31,36 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
     trials = rate_curves(frame[list(LEDGER_COLUMNS)], results.runs)
     if trials.empty:
         raise UserError(f"study {STUDY!r} at scale {results.scale!r} was not tuned: there is nothing to draw")
-    panels = [
-        (dataset, method)
-        for dataset in frames.datasets(trials)
-        for method in style.ordered(trials[trials["dataset"] == dataset]["method"])
-    ]
+    datasets = frames.datasets(trials)
+    by_dataset = {name: trials[trials["dataset"] == name] for name in datasets}
+    panels = [(name, method) for name in datasets for method in style.ordered(by_dataset[name]["method"])]
+    if len(panels) > MOST:  # then a panel shows all methods of a data set
+        panels = [(name, "") for name in datasets]
     random = sampler(results.scale) == "random"
-    places = len(panels) + (trials["dataset"].nunique() if random else 0)
+    places = len(panels) + (len(datasets) if random else 0)
     rows = math.ceil(places / ACROSS)
     figure, axes = style.figure(rows, ACROSS, width=style.PAGE, height=1.25 * rows + 0.3, sharey=not random)
     for axis, (dataset, method) in zip(axes.flat, panels, strict=False):
-        _panel(axis, trials[trials["dataset"] == dataset], method)
-        alone = trials["dataset"].nunique() == 1
-        axis.set_title(style.title(method) + ("" if alone else f", {dataset}"))
+        _panel(axis, by_dataset[dataset], method)
+        shown = [style.title(method)] if method else []
+        axis.set_title(", ".join(shown + ([dataset] if len(datasets) > 1 else [])))
     if random:
-        for axis, dataset in zip(axes.flat[len(panels) :], frames.datasets(trials), strict=False):
-            _budget(axis, trials[trials["dataset"] == dataset])
+        for axis, dataset in zip(axes.flat[len(panels) :], datasets, strict=False):
+            _budget(axis, by_dataset[dataset])
             axis.set_title(f"best of so many, {dataset}")
     for axis in axes.flat[places:]:
         axis.set_axis_off()
     figure.supxlabel("learning rate", fontsize=7.5)
     figure.supylabel("R@1 that tuning saw (%)", fontsize=7.5)
-    return style.Drawing(figure, _caption(trials, results.scale, random))
+    if not panels[0][1]:
+        figure.legend(handles=legend_entries(trials["method"]), loc="outside lower center", ncols=ACROSS)
+    return style.Drawing(figure, _caption(trials, results.scale, random, bool(panels[0][1])))
+
+
+def legend_entries(methods: pd.Series) -> list[Line2D]:
+    """Entries of a legend: the look of each method."""
+    looks = [(style.title(name), style.look(name)) for name in style.ordered(methods)]
+    return [Line2D([], [], color=look.colour, marker=look.marker, label=title) for title, look in looks]
 
 
 def sampler(scale: str) -> str:
@@ -68,21 +78,22 @@ def best_by_rate(trials: pd.DataFrame) -> pd.Series:
 
 
 def _panel(axis: Any, trials: pd.DataFrame, method: str) -> None:
-    """One method in its colour, the others behind it in grey."""
-    look = style.look(method)
-    for other, rows in trials[trials["protocol"] == trials["protocol"].iloc[0]].groupby("method"):
-        if other != method:
+    """One method in its colour, the others behind it in grey; without a method, all in their colours."""
+    if method:
+        first = trials[trials["protocol"] == trials["protocol"].iloc[0]]
+        for _, rows in first[first["method"] != method].groupby("method"):
             line = best_by_rate(rows)
             axis.plot(line.index, line, color="0.85", linewidth=0.5, zorder=1)
     floor = trials["score"].min()
-    for protocol, rows in trials[trials["method"] == method].groupby("protocol"):
-        line = best_by_rate(rows)
-        axis.plot(line.index, line, LINES.get(protocol, ":"), color=look.colour, linewidth=1, zorder=2)
-        axis.plot(rows["lr"], rows["score"], "o", color=look.colour, markersize=1.8, zorder=2)
+    mine = trials[trials["method"] == method] if method else trials
+    for (name, protocol), rows in mine.groupby(["method", "protocol"]):
+        colour, line = style.look(name).colour, best_by_rate(rows)
+        axis.plot(line.index, line, LINES.get(protocol, ":"), color=colour, linewidth=1, zorder=2)
         chosen = rows[rows["chosen"].astype(bool)]
-        axis.plot(
-            chosen["lr"], chosen["score"], "*", color=look.colour, markersize=7, markeredgewidth=0, zorder=3
-        )
+        star = {"color": colour, "markersize": 7 if method else 5, "markeredgewidth": 0, "zorder": 3}
+        axis.plot(chosen["lr"], chosen["score"], "*", **star)
+        if method:
+            axis.plot(rows["lr"], rows["score"], "o", color=colour, markersize=1.8, zorder=2)
         lost = rows[rows["score"].isna()]
         axis.plot(lost["lr"], np.full(len(lost), floor), "x", color="black", markersize=3, zorder=3)
     axis.set_xscale("log")
@@ -102,13 +113,16 @@ def _budget(axis: Any, trials: pd.DataFrame) -> None:
     style.percent_axis(axis.yaxis)
 
 
-def _caption(trials: pd.DataFrame, scale: str, random: bool) -> str:
+def _caption(trials: pd.DataFrame, scale: str, random: bool, alone: bool) -> str:
     drawn = {"-": "solid", "--": "dashed", ":": "dotted"}
     protocols = [f"{drawn[LINES.get(name, ':')]} {name}" for name in sorted(trials["protocol"].unique())]
     words = [
         "The score that tuning maximises (R@1 on the classes of the protocol) against the learning rate.",
         "In colour the method of the panel (the line joins the best score at each rate, dots are all trials), "
-        f"in grey the others; protocols: {', '.join(protocols)}.",
+        "in grey the others;"
+        if alone
+        else "A line joins the best score of a method at each rate;",
+        f"protocols: {', '.join(protocols)}.",
         "Star: the rate that was chosen; cross: the trial diverged or failed. Mean over the tuning seeds, no band.",
     ]
     if random:
