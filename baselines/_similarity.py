@@ -9,8 +9,8 @@ from torch import Tensor
 
 from benchmark.errors import UserError, unknown
 
-TAU = 0.01  # temperature of θσ in the ablations (REPRODUCTION 4)
-STEP1_EPS = 1e-5  # ε of the "step 1 only" rows, whatever eps says (REPRODUCTION 4)
+TAU = 0.01  # temperature of θσ in the ablations
+STEP1_EPS = 1e-5  # ε of the "step 1 only" rows, whatever eps says
 
 VARIANTS = {
     "full": "the loss of the paper",

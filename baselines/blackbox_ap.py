@@ -15,7 +15,7 @@ TITLE = "Blackbox-AP"
 SOURCE = "Rolínek et al. 2020"
 SAMPLER = "balanced"
 PARAMS = {
-    "strength": 4.0,  # λ of black-box differentiation, how far the second ranking is perturbed; REPRODUCTION 3
+    "strength": 4.0,  # λ of black-box differentiation, how far the second ranking is perturbed, as in the paper's comparison
     "margin": 0.02,
     "lam": 1.0,  # weight of the AP term; 1 − lam goes to the contrastive term
     "pos_margin": 0.9,  # δ+ of the contrastive term

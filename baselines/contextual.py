@@ -4,7 +4,7 @@ L = λ L_context + (1 − λ) L_contrast + γ L_reg (paper eq. 6), with
     L_context  = 1/n² Σ_{i≠j} (y_ij − w_ij)²    w: `contextual_similarity`, from neighbourhoods that are k + ε wide
     L_contrast = contrastive loss with margins δ+ and δ−
     L_reg      = (s̃ − mean of all cosines)²     added to any method by `_loss.py`
-λ weighs the contextual term everywhere (REPRODUCTION 5, no. 2).
+λ weighs the contextual term everywhere.
 """
 
 import torch
@@ -26,7 +26,7 @@ PARAMS = {
     "eps": 0.05,  # ε, in squared distance; 0.04 on CUB
     "alpha": 10.0,  # α, gradient of the step function
     "lam": 0.8,  # λ, weight of the contextual term; 0.95 on CUB, 0.4 at 256
-    "contrast_weight": None,  # None: 1 − λ; 0.5 at 256 (REPRODUCTION 5, no. 3)
+    "contrast_weight": None,  # None: 1 − λ; 0.5 at 256
     "gamma": 0.1,  # γ
     "s_tilde": 0.3,  # s̃; 0.25 at 256
     "pos_margin": 0.75,  # δ+

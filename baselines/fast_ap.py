@@ -7,7 +7,7 @@ TITLE = "Fast-AP"
 SOURCE = "Cakir et al. 2019"
 SAMPLER = "balanced"
 PARAMS = {
-    "bins": 10,  # REPRODUCTION 3
+    "bins": 10,  # as in the paper's comparison
 }
 
 

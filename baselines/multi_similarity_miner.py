@@ -11,7 +11,7 @@ TITLE = "MS + miner"
 SOURCE = "Wang et al. 2019"
 SAMPLER = "balanced"
 PARAMS = {
-    "alpha": 2.0,  # of positive pairs, REPRODUCTION 3
+    "alpha": 2.0,  # of positive pairs, as in the paper's comparison
     "beta": 50.0,  # of negative pairs
     "base": 0.5,  # similarity that both are measured from
     "epsilon": 0.1,  # of the miner

@@ -12,7 +12,7 @@ TITLE = "N-Softmax"
 SOURCE = "Zhai, Wu 2019"
 SAMPLER = "shuffle"
 PARAMS = {
-    "temperature": 0.05,  # REPRODUCTION 3
+    "temperature": 0.05,  # as in the paper's comparison
 }
 
 

@@ -12,7 +12,7 @@ TITLE = "NtXent"
 SOURCE = "Sohn 2016; Chen et al. 2020"
 SAMPLER = "balanced"
 PARAMS = {
-    "temperature": 0.07,  # REPRODUCTION 3
+    "temperature": 0.07,  # as in the paper's comparison
 }
 
 

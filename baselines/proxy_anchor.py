@@ -15,7 +15,7 @@ TITLE = "Proxy Anchor"
 SOURCE = "Kim et al. 2020"
 SAMPLER = "shuffle"
 PARAMS = {
-    "margin": 0.1,  # REPRODUCTION 3
+    "margin": 0.1,  # as in the paper's comparison
     "alpha": 32.0,
 }
 

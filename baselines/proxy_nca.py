@@ -1,6 +1,6 @@
 """Makes the proxy of the right class the most likely one in a softmax over negative squared distances.
 
-One proxy per class (one public release had one per image: REPRODUCTION 5, no. 15).
+One proxy per class (one public release had one per image).
 """
 
 from functools import partial
@@ -15,7 +15,7 @@ TITLE = "Proxy NCA"
 SOURCE = "Movshovitz-Attias et al. 2017; Teh et al. 2020"
 SAMPLER = "shuffle"
 PARAMS = {
-    "softmax_scale": 9.0,  # 224 setting; 10 at 256, REPRODUCTION 3
+    "softmax_scale": 9.0,  # 224 setting; 10 at 256, as in the paper's comparison
 }
 
 

@@ -17,7 +17,7 @@ TITLE = "Roadmap"
 SOURCE = "Ramzi et al. 2021"
 SAMPLER = "balanced"
 PARAMS = {
-    "tau": 0.01,  # τ, REPRODUCTION 3, as the rest
+    "tau": 0.01,  # τ, as in the paper's comparison, like the rest
     "delta": 0.05,  # δ
     "rho": 100.0,  # ρ
     "offset": 1.44,

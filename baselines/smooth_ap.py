@@ -1,7 +1,7 @@
 """Maximises average precision with a sigmoid for the step that counts who ranks above a positive.
 
 The query counts as one of its positives, as in the code that the paper compares with. (The class of this name in
-pytorch-metric-learning is wrong on most batches: REPRODUCTION 3.)
+pytorch-metric-learning is wrong on most batches.)
 """
 
 from functools import partial
@@ -15,7 +15,7 @@ TITLE = "Smooth-AP"
 SOURCE = "Brown et al. 2020"
 SAMPLER = "balanced"
 PARAMS = {
-    "tau": 0.01,  # temperature of the sigmoid, REPRODUCTION 3
+    "tau": 0.01,  # temperature of the sigmoid, as in the paper's comparison
     "lam": 1.0,  # weight of the AP term; 1 − lam goes to the contrastive term
     "pos_margin": 0.9,  # δ+ of the contrastive term
     "neg_margin": 0.6,  # δ−

@@ -15,7 +15,7 @@ TITLE = "Softbin-AP"
 SOURCE = "Revaud et al. 2019"
 SAMPLER = "balanced"
 PARAMS = {
-    "bins": 20,  # REPRODUCTION 3
+    "bins": 20,  # as in the paper's comparison
     "lam": 1.0,  # weight of the AP term; 1 − lam goes to the contrastive term
     "pos_margin": 0.9,  # δ+ of the contrastive term
     "neg_margin": 0.6,  # δ−

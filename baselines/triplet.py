@@ -12,7 +12,7 @@ TITLE = "Triplet"
 SOURCE = "Weinberger, Blitzer, Saul 2005; distance-weighted mining: Wu et al. 2017"
 SAMPLER = "balanced"
 PARAMS = {
-    "margin": 0.05,  # on normalised L2, REPRODUCTION 3
+    "margin": 0.05,  # on normalised L2, as in the paper's comparison
     "cutoff": 0.5,  # distances below count as this
     "nonzero_loss_cutoff": 1.4,  # negatives farther away are never drawn
 }
