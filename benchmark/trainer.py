@@ -129,4 +129,4 @@ def _optimizer(spec: RunSpec, model: EmbeddingModel, loss: nn.Module) -> torch.o
     if spec.optimizer == "sgd":
         return torch.optim.SGD(groups, lr=spec.lr, weight_decay=spec.weight_decay)
     kind = torch.optim.AdamW if spec.optimizer == "adamw" else torch.optim.Adam
-    return kind(groups, lr=spec.lr, weight_decay=spec.weight_decay)
+    return kind(groups, lr=spec.lr, weight_decay=spec.weight_decay, fused=True)
