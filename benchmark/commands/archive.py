@@ -28,19 +28,30 @@ def execute(args: argparse.Namespace) -> int:
     if args.scale not in SCALES:
         raise unknown("scale", args.scale, SCALES)
     store = Store(args.results, reference=False)
-    ledgers = sorted((args.results / "studies" / args.scale).glob("*.parquet"))
     target = args.results / "reference"
-    wanted: set[str] = set()
-    for path in ledgers:
-        rows = store.ledger_rows(path.stem, args.scale)
-        wanted |= {row["run_id"] for row in rows if store.path(row["run_id"]).exists()}
-        write_file(target / "studies" / args.scale / path.name, rows, "ledger")
-    if not wanted:
+    path = target / f"{args.scale}.parquet"
+    made = sorted((args.results / "studies" / args.scale).glob("*.parquet"))
+    for ledger in made:  # of a study that was not run here, what lies there already stays
+        write_file(
+            target / "studies" / args.scale / ledger.name,
+            store.ledger_rows(ledger.stem, args.scale),
+            "ledger",
+        )
+    committed = Store(target, reference=False)
+    ledgers = sorted((target / "studies" / args.scale).glob("*.parquet"))
+    wanted = {row["run_id"] for ledger in ledgers for row in committed.ledger_rows(ledger.stem, args.scale)}
+    tables = [
+        read_file(store.path(run_id), "run") for run_id in sorted(wanted) if store.path(run_id).exists()
+    ]
+    rows = pa.concat_tables([schema("run").empty_table(), *(table for table in tables if table is not None)])
+    if path.exists() and (before := read_file(path, "run")) is not None:
+        here = set(rows["run_id"].to_pylist())
+        kept = [run_id in wanted - here for run_id in before["run_id"].to_pylist()]
+        rows = pa.concat_tables([rows, before.filter(pa.array(kept, pa.bool_()))]).sort_by("run_id")
+    if not rows.num_rows:
         raise UserError(
             f"{str(args.results)!r} holds no run of scale {args.scale!r} (python -m benchmark run all --scale {args.scale})"
         )
-    tables = [read_file(store.path(run_id), "run") for run_id in sorted(wanted)]
-    path = target / f"{args.scale}.parquet"
-    write_table(path, pa.concat_tables([schema("run").empty_table(), *(t for t in tables if t is not None)]))
-    print(f"{path}: {len(wanted)} runs of {len(ledgers)} studies, {path.stat().st_size / 1e6:.1f} MB")
+    write_table(path, rows)
+    print(f"{path}: {rows.num_rows} runs of {len(ledgers)} studies, {path.stat().st_size / 1e6:.1f} MB")
     return 0
