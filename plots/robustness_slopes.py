@@ -18,6 +18,7 @@ from plots.table import Cell, Column, Row, Section, Table
 
 KIND = "table"
 STUDY = ""  # whatever varies one of the disturbances
+NEEDS = ("robustness",)
 CAPTION = (
     "Points of R@1 lost, mean ± half-width of the 95 % t-interval over seeds: a straight line is fitted within "
     "each seed over all levels. Bold: the smallest loss; ≈: not separable from it (paired t-tests on shared "
