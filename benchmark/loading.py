@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmark.datasets.dataset import Source
 from benchmark.seeds import seed
-from benchmark.transforms import Transform
+from benchmark.transforms import DRAWS, Transform
 
 if TYPE_CHECKING:
     import torch
@@ -46,28 +46,31 @@ def pixel_batches(
 ) -> Generator[np.ndarray, None, None]:
     """The same as uint8."""
 
-    def picture(number: int, place: int, index: int) -> np.ndarray:
-        generator = np.random.Generator(np.random.PCG64(seed(*key, number, place)))
-        return transform(source.read(index), generator).transpose(2, 0, 1)
-
-    def pictures(number: int, start: int, indices: np.ndarray) -> list[np.ndarray]:
-        return [picture(number, place, int(i)) for place, i in enumerate(indices, start)]
+    def pictures(indices: np.ndarray, draws: np.ndarray) -> np.ndarray:
+        pairs = zip(indices.tolist(), draws, strict=True)
+        return np.stack([transform(source.read(i), drawn).transpose(2, 0, 1) for i, drawn in pairs])
 
     if workers <= 0:
         for number, indices in enumerate(index_batches):
-            yield np.stack(pictures(number, 0, indices))
+            yield pictures(indices, _draws(len(indices), *key, number))
         return
     with ThreadPoolExecutor(workers) as pool:
-        waiting: deque[list[Future[list[np.ndarray]]]] = deque()
+        waiting: deque[list[Future[np.ndarray]]] = deque()
         try:
             for number, indices in enumerate(index_batches):
-                starts = range(0, len(indices), CHUNK)
-                waiting.append([pool.submit(pictures, number, s, indices[s : s + CHUNK]) for s in starts])
+                draws = _draws(len(indices), *key, number)
+                chunks = [slice(start, start + CHUNK) for start in range(0, len(indices), CHUNK)]
+                waiting.append([pool.submit(pictures, indices[c], draws[c]) for c in chunks])
                 if len(waiting) > PREFETCH:
-                    yield np.stack([image for future in waiting.popleft() for image in future.result()])
+                    yield np.concatenate([future.result() for future in waiting.popleft()])
             while waiting:
-                yield np.stack([image for future in waiting.popleft() for image in future.result()])
+                yield np.concatenate([future.result() for future in waiting.popleft()])
         finally:  # the trainer stopped early, or an image is broken: do not read on
             for futures in waiting:
                 for future in futures:
                     future.cancel()
+
+
+def _draws(count: int, *key: object) -> np.ndarray:
+    """The draws of a batch at once (count, DRAWS): a row depends on the key and its place alone."""
+    return np.random.Generator(np.random.PCG64(seed(*key))).random((count, DRAWS))

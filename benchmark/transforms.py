@@ -1,6 +1,6 @@
 """What a photo goes through before the network: random crop and flip in training, centre crop otherwise.
 
-Pure functions of an image and a generator, so that loader threads and their order cannot change a pixel.
+Pure functions of an image and its random draws, so that loader threads and their order cannot change a pixel.
 `loading.py` applies them; `packing.py` stores images after their first step, which is then the identity.
 """
 
@@ -14,7 +14,12 @@ from benchmark.spec import RunSpec
 
 RATIO = (3 / 4, 4 / 3)  # of width to height of a random crop
 
-Transform = Callable[[np.ndarray, np.random.Generator], np.ndarray]  # uint8 (h, w, c) → uint8 (side, side, c)
+TRIES = 10  # at a crop that lies within the image
+DRAWS = 2 * TRIES + 3  # uniform in [0, 1): area and aspect of each try, top, left, whether to mirror
+
+Transform = Callable[
+    [np.ndarray, np.ndarray], np.ndarray
+]  # uint8 (h, w, c), (DRAWS,) → uint8 (side, side, c)
 
 
 @dataclass(frozen=True)
@@ -57,12 +62,12 @@ def training(spec: RunSpec) -> Transform:
         return evaluation(spec)
     first = training_step(spec)
 
-    def transform(image: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    def transform(image: np.ndarray, draws: np.ndarray) -> np.ndarray:
         image = first(image)
         height, width = image.shape[:2]
-        top, left, h, w = crop_box(height, width, spec.crop_scale, generator)
-        crop = _resized(image[top : top + h, left : left + w], (spec.image_size, spec.image_size))
-        return crop[:, ::-1] if generator.random() < 0.5 else crop
+        top, left, h, w = crop_box(height, width, spec.crop_scale, draws)
+        side = (spec.image_size, spec.image_size)
+        return _resized(image[top : top + h, left : left + w], side, mirrored=bool(draws[-1] < 0.5))
 
     return transform
 
@@ -71,7 +76,7 @@ def evaluation(spec: RunSpec) -> Transform:
     """Resize, then the centre."""
     first, side = evaluation_step(spec), spec.image_size
 
-    def transform(image: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    def transform(image: np.ndarray, draws: np.ndarray) -> np.ndarray:
         image = first(image)
         top, left = (image.shape[0] - side) // 2, (image.shape[1] - side) // 2
         return image[top : top + side, left : left + side]
@@ -79,26 +84,26 @@ def evaluation(spec: RunSpec) -> Transform:
     return transform
 
 
-def crop_box(
-    height: int, width: int, scale: float, generator: np.random.Generator
-) -> tuple[int, int, int, int]:
+def crop_box(height: int, width: int, scale: float, draws: np.ndarray) -> tuple[int, int, int, int]:
     """Top, left, height, width of a crop with a random share of the area and a random aspect."""
-    for _ in range(10):
-        area = height * width * generator.uniform(scale, 1.0)
-        ratio = math.exp(generator.uniform(math.log(RATIO[0]), math.log(RATIO[1])))
+    *tries, top, left, _ = draws.tolist()
+    narrowest, widest = math.log(RATIO[0]), math.log(RATIO[1])
+    for first, second in zip(tries[::2], tries[1::2], strict=True):
+        area = height * width * (scale + (1 - scale) * first)
+        ratio = math.exp(narrowest + (widest - narrowest) * second)
         w, h = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
         if 0 < w <= width and 0 < h <= height:
-            return int(generator.integers(height - h + 1)), int(generator.integers(width - w + 1)), h, w
+            return int(top * (height - h + 1)), int(left * (width - w + 1)), h, w
     # A very long image: the largest centre crop of an allowed aspect.
     w, h = min(width, round(height * RATIO[1])), min(height, round(width / RATIO[0]))
     return (height - h) // 2, (width - w) // 2, h, w
 
 
-def _resized(image: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+def _resized(image: np.ndarray, size: tuple[int, int], mirrored: bool = False) -> np.ndarray:
     """Bilinear with antialiasing, size = (width, height). A third of the time of PIL."""
     import torch
     import torch.nn.functional as F
 
     pixels = torch.from_numpy(np.array(image)).permute(2, 0, 1)[None]  # (1, c, h, w)
     resized = F.interpolate(pixels, size=size[::-1], mode="bilinear", antialias=True)
-    return resized[0].permute(1, 2, 0).numpy()
+    return (resized.flip(3) if mirrored else resized)[0].permute(1, 2, 0).numpy()

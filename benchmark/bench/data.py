@@ -88,13 +88,15 @@ def _packed() -> list[Row]:
         dataset = open_folder(root / "photos")
         for step, indices in packing.needed(spec, dataset):
             list(packing.pack(dataset, step, indices, root))
-        batches = np.arange(256).reshape(2, 128)
-        rows, seconds = [], {}
+        batches = list(np.tile(np.arange(256), 3).reshape(6, 128))
         packed, _ = packing.sources(dataset, spec, root)
-        for kind, source in (("unpacked", dataset.source), ("packed", packed)):
-            load = partial(loading.pixel_batches, source, batches, transforms.training(spec), 2)
-            seconds[kind] = _best(partial(_exhaust, load), 5)
-            rows.append(_row(f"{kind} 348-pixel JPEGs to crops", 256, seconds[kind]))
+        seconds = {"unpacked": float("inf"), "packed": float("inf")}
+        for _ in range(6):  # they take turns, so that a slow moment hits both
+            for kind, source in (("unpacked", dataset.source), ("packed", packed)):
+                load = partial(loading.pixel_batches, source, batches, transforms.training(spec), 2)
+                seconds[kind] = min(seconds[kind], _best(partial(_exhaust, load), 1))
+        images = sum(map(len, batches))
+        rows = [_row(f"{kind} 348-pixel JPEGs to crops", images, found) for kind, found in seconds.items()]
         rows[1] |= {"ratio": seconds["unpacked"] / seconds["packed"], "baseline": "unpacked"}
         return rows
 

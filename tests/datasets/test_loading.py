@@ -25,6 +25,10 @@ def source(tmp_path) -> FileSource:
     return FileSource(tmp_path, files)
 
 
+def draws(seed: int = 0) -> np.ndarray:
+    return numpy_generator(seed).random(transforms.DRAWS)
+
+
 def load(source, batches, transform=None, workers=0, key=("a",)) -> list[torch.Tensor]:
     return list(loading.batches(source, batches, transform or transforms.training(SPEC), workers, key))
 
@@ -69,7 +73,7 @@ def test_a_loader_that_is_left_early_ends(source):
 def test_evaluation_resizes_the_shorter_side_and_takes_the_centre():
     image = np.zeros((56, 112, 3), dtype=np.uint8)
     image[:, 28:84] = 255  # the middle half
-    seen = transforms.evaluation(SPEC)(image, numpy_generator())
+    seen = transforms.evaluation(SPEC)(image, draws())
     assert seen.shape == (24, 24, 3)
     assert seen.min() == 255
     square = SPEC.replace(resize_square=True)
@@ -86,7 +90,7 @@ def test_resizing_agrees_with_pil_to_one_grey_level(tmp_path):
 
 @given(st.integers(1, 400), st.integers(1, 400), st.floats(0.05, 1), st.integers(0, 50))
 def test_a_random_crop_lies_in_the_image_with_the_size_it_promises(height, width, scale, seed):
-    top, left, h, w = transforms.crop_box(height, width, scale, numpy_generator(seed))
+    top, left, h, w = transforms.crop_box(height, width, scale, draws(seed))
     assert 0 <= top <= top + h <= height
     assert 0 <= left <= left + w <= width
     assert h > 0
@@ -106,11 +110,11 @@ def test_crops_are_as_large_and_as_often_flipped_as_torchvisions():
         theirs = np.array(
             [RandomResizedCrop.get_params(image, [0.16, 1.0], [3 / 4, 4 / 3]) for _ in range(3000)]
         )
-    ours = np.array([transforms.crop_box(300, 400, 0.16, numpy_generator(i)) for i in range(3000)])
+    ours = np.array([transforms.crop_box(300, 400, 0.16, draws(i)) for i in range(3000)])
     assert np.allclose(ours.mean(0), theirs.mean(0), rtol=0, atol=5)  # pixels; three standard errors
     assert np.allclose(ours.std(0), theirs.std(0), rtol=0, atol=5)
     ramp = np.repeat(np.arange(100, dtype=np.uint8)[None, :, None], 90, axis=0).repeat(3, axis=2)
-    flips = [transforms.training(SPEC)(ramp, numpy_generator(i)) for i in range(400)]
+    flips = [transforms.training(SPEC)(ramp, draws(i)) for i in range(400)]
     share = np.mean([f[0, 0, 0] > f[0, -1, 0] for f in flips])
     assert 0.4 < share < 0.6
 
