@@ -41,14 +41,6 @@ def modules() -> tuple[dict[str, ModuleType], dict[str, str]]:
     return found, broken
 
 
-def needed(kinds: list[str]) -> list[str]:
-    """The studies that tables or figures are made from: their STUDY, and what else they NEED."""
-    found = [module for module in modules()[0].values() if module.KIND in kinds]
-    return sorted(
-        {study for module in found for study in (module.STUDY, *getattr(module, "NEEDS", ())) if study}
-    )
-
-
 def produce(module: ModuleType, results: Results) -> list[Table] | style.Drawing:
     """What a module makes of its study, or of the whole results folder where it has no STUDY of its own."""
     frame = results.frame(module.STUDY) if module.STUDY else pd.DataFrame()
@@ -130,9 +122,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--results", type=Path, default=Path("results"), help="folder of results")
     parser.add_argument("--only", default="", help="names, with commas between them")
     parser.add_argument("--list", action="store_true", help="list the names and make nothing")
-    parser.add_argument(
-        "--studies", action="store_true", help="name the studies that they need and make nothing"
-    )
     given = parser.parse_args(arguments)
     kinds = [kind for kind, folder in FOLDERS.items() if given.what in ("all", folder)]
     warnings.simplefilter("always", UserWarning)
@@ -141,9 +130,6 @@ def main(arguments: list[str] | None = None) -> int:
             for name, module in modules()[0].items():
                 if module.KIND in kinds:
                     print(f"{name:24} {module.KIND:7} {(module.__doc__ or '').splitlines()[0]}")
-            return 0
-        if given.studies:
-            print(*needed(kinds))
             return 0
         only = [name.strip() for name in given.only.split(",") if name.strip()]
         missing = make_all(kinds, given.scale, given.results, only)

@@ -31,9 +31,11 @@ def by_seed(runs: pd.DataFrame, metric: str) -> pd.Series:
     return (PERCENT * done.groupby("seed")[metric].mean()).dropna()
 
 
-def score(runs: pd.DataFrame, metric: str) -> Cell:
-    """mean ± half over the seeds that finished; a footnote where seeds are missing, a dash where all are."""
-    values = by_seed(runs, metric)
+def score(runs: pd.DataFrame, values: pd.Series) -> Cell:
+    """mean ± half over the seeds that finished; a footnote where seeds are missing, a dash where all are.
+
+    `values`: the metric `by_seed` of these runs.
+    """
     planned = runs["seed"].nunique()
     run_ids = tuple(runs["run_id"])
     if len(values) == planned and planned:

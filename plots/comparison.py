@@ -175,10 +175,10 @@ class Part:
         """The column of a measure, with the best in bold and what cannot be told from it marked."""
         column = {key: cells.matching(runs, measure.where) for key, runs in rows.items()}
         planned = {key: runs for key, runs in column.items() if len(runs)}
-        made = {key: cells.score(runs, measure.metric) for key, runs in planned.items()}
+        scores = {key: cells.by_seed(runs, measure.metric) for key, runs in planned.items()}
+        made = {key: cells.score(runs, scores[key]) for key, runs in planned.items()}
         # Published rows that have no runs say so; a variant that this study does not have stays empty.
         made |= {key: Cell(missing=True, notes=(NOT_RUN,)) for key, runs in rows.items() if runs.empty}
-        scores = {key: cells.by_seed(runs, measure.metric) for key, runs in planned.items()}
         if measure.against:
             base = next(m for m in self.layout.measures if m.key == measure.against)
             for key in planned:

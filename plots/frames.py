@@ -25,6 +25,7 @@ class Results:
         self.store = Store(root)
         self.committed = Store(root / "reference", reference=False)
         self.tables: dict[str, list[Table]] = {}  # made so far, for the summary
+        self._frames: dict[str, pd.DataFrame] = {}
 
     @cached_property
     def runs(self) -> pd.DataFrame:
@@ -37,6 +38,11 @@ class Results:
 
     def frame(self, study: str) -> pd.DataFrame:
         """One row per ledger row, or a UserError that says how to get some."""
+        if study not in self._frames:
+            self._frames[study] = self._joined(study)
+        return self._frames[study].copy()
+
+    def _joined(self, study: str) -> pd.DataFrame:
         ledger = self.store.ledger(study, self.scale)
         if ledger.empty:
             ledger = self.committed.ledger(study, self.scale)
@@ -61,6 +67,8 @@ def joined(ledger: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     frame = ledger.merge(runs[known], on="run_id", how="left", validate="many_to_one")
     frame["status"] = frame["status"].astype(object).where(frame["status"].notna(), "missing")
     frame["variant"] = [variant_text(json.loads(text or "{}")) for text in frame["variation"]]
+    # Dozens of text columns in one block: tables filter rows a thousand times, and each column on its own is slow.
+    frame = frame.astype({name: object for name, kind in frame.dtypes.items() if kind == "str"})
     order = ["dataset", "protocol", "method", "variant", "phase", "trial", "seed", "run_id"]
     return frame.sort_values(order, ignore_index=True, kind="stable")
 

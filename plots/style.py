@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
-import seaborn
 from matplotlib.figure import Figure
 
 import baselines
@@ -114,6 +113,8 @@ def figure(
     rows: int = 1, columns: int = 1, *, width: float = COLUMN, height: float = 2.3, **subplots: Any
 ) -> tuple[Figure, Any]:
     """A figure in the project's style and its axes, always as an array of shape (rows, columns)."""
+    import seaborn  # takes a second to load, which tables do not need
+
     seaborn.set_theme(context="paper", style="ticks", rc=RC)
     made = Figure(figsize=(width, height), layout="constrained")
     return made, made.subplots(rows, columns, squeeze=False, **subplots)
