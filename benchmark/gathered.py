@@ -42,8 +42,10 @@ def read(path: Path, current: Mapping[str, Stamp], columns: list[str]) -> "pa.Ta
     if table is None:
         return None
     keys = zip(*(table[name].to_pylist() for name in ("run_id", "size", "modified")), strict=True)
-    valid = pa.array([current.get(run_id) == (size, modified) for run_id, size, modified in keys], pa.bool_())
-    return table.filter(valid).select(columns)
+    valid = [current.get(run_id) == (size, modified) for run_id, size, modified in keys]
+    if not all(valid):  # pyarrow loads pandas to make an array of a list, which takes half a second
+        table = table.filter(pa.array(valid, pa.bool_()))
+    return table.select(columns)
 
 
 def write(path: Path, current: Mapping[str, Stamp], rows: "pa.Table") -> None:
