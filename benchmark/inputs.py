@@ -116,7 +116,11 @@ class FileInputs:
     def train(self, epoch: int, batches: list[np.ndarray]) -> Iterator[torch.Tensor]:
         chosen = [self.view.indices[batch] for batch in batches]
         key = ("augment", self.spec.phase, self.spec.seed, epoch)
-        return self._load(self.trained, chosen, transforms.training(self.spec), *key)
+        loaded = self._load(self.trained, chosen, transforms.training(self.spec), *key)
+        if self.spec.augmentation != "affine":  # a crop is cut out of the whole photo, by its transform
+            return loaded
+        generator = torch_generator(*key)
+        return (augment(x, "affine", self.spec.crop_scale, generator) for x in loaded)
 
     def plain(self, indices: np.ndarray) -> Iterator[torch.Tensor]:
         return self._load(self.judged, _parts(indices, PHOTO_BATCH), transforms.evaluation(self.spec))
