@@ -5,9 +5,13 @@ one per trial. Both need pandas only; tables and figures print them.
 """
 
 import json
+from collections import Counter
+from collections.abc import Hashable
+from typing import Any
 
 import pandas as pd
 
+NAN = float("nan")
 BY = ["study", "scale", "setting", "dataset", "protocol", "method", "variation"]
 
 
@@ -19,36 +23,57 @@ def _joined(ledger: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 
 def audit(ledger: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Trials, budget, range, edges, time and failures of every method, from a ledger and the stored runs."""
-    frame = _joined(ledger, runs)
     # A method is tuned at one variation and judged at several, so the two phases are counted apart.
+    groups: dict[tuple, list[dict[Hashable, Any]]] = {}
+    for row in _joined(ledger, runs).to_dict("records"):
+        groups.setdefault(tuple(row[name] for name in BY[:-1]), []).append(row)
     rows = []
-    for key, part in frame.groupby(BY[:-1], sort=True):
-        tune, final = part[part["phase"] == "tune"], part[part["phase"] == "final"]
-        chosen = tune[tune["chosen"]]
-        for variation, seeds in final.groupby("variation", sort=True) if len(final) else [("{}", final)]:
-            rows.append(
-                dict(zip(BY, (*key, variation), strict=True))
-                | {
-                    "trials": int(part["trials"].max()),
-                    "trial_runs": len(tune),
-                    "lr_low": part["lr_low"].min(),
-                    "lr_high": part["lr_high"].max(),
-                    "extended": bool(part["extended"].any()),
-                    "edge": next(iter(seeds["edge"]), ""),
-                    "lr": next(iter(seeds["lr"]), float("nan")),
-                    "tuned": _shown(next(iter(seeds["tuned"]), "{}")),
-                    "search": _shown(next(iter(part["search"]), "{}")),
-                    "score": chosen["score"].mean(),
-                    "seeds_planned": len(seeds),
-                    "seeds_done": int((seeds["status"] == "ok").sum()),
-                    "diverged": int((part["status"] == "diverged").sum()),
-                    "failed": int(part["status"].isin(["error", "out_of_memory"]).sum()),
-                    "missing": int((part["status"] == "missing").sum()),
-                    "tuning_seconds": tune["seconds"].sum(),
-                    "final_seconds": seeds["seconds"].sum(),
-                }
-            )
+    for key, part in sorted(groups.items(), key=lambda group: group[0]):
+        tune = [row for row in part if row["phase"] == "tune"]
+        judged: dict[str, list[dict[Hashable, Any]]] = {}
+        for row in part:
+            if row["phase"] == "final":
+                judged.setdefault(row["variation"], []).append(row)
+        given = _given(part, tune)
+        for variation, seeds in sorted(judged.items()) or [("{}", [])]:
+            rows.append(dict(zip(BY, (*key, variation), strict=True)) | given | _came_of_it(seeds))
     return pd.DataFrame(rows)
+
+
+def _given(part: list[dict[Hashable, Any]], tune: list[dict[Hashable, Any]]) -> dict[str, Any]:
+    """What a method got and lost, whatever the variation; `part` are all its rows."""
+    states = Counter(row["status"] for row in part)
+    scores = _numbers([row for row in tune if row["chosen"]], "score")
+    return {
+        "trials": int(max(_numbers(part, "trials"))),
+        "trial_runs": len(tune),
+        "lr_low": min(_numbers(part, "lr_low"), default=NAN),
+        "lr_high": max(_numbers(part, "lr_high"), default=NAN),
+        "extended": any(row["extended"] for row in part),
+        "search": _shown(part[0]["search"]),
+        "score": sum(scores) / len(scores) if scores else NAN,
+        "diverged": states["diverged"],
+        "failed": states["error"] + states["out_of_memory"],
+        "missing": states["missing"],
+        "tuning_seconds": float(sum(_numbers(tune, "seconds"))),
+    }
+
+
+def _came_of_it(seeds: list[dict[Hashable, Any]]) -> dict[str, Any]:
+    """What the final runs of one variation say."""
+    first = seeds[0] if seeds else {}
+    return {
+        "edge": first.get("edge", ""),
+        "lr": first.get("lr", NAN),
+        "tuned": _shown(first.get("tuned", "{}")),
+        "seeds_planned": len(seeds),
+        "seeds_done": sum(row["status"] == "ok" for row in seeds),
+        "final_seconds": float(sum(_numbers(seeds, "seconds"))),
+    }
+
+
+def _numbers(rows: list[dict[Hashable, Any]], name: str) -> list[float]:
+    return [row[name] for row in rows if row[name] is not None and row[name] == row[name]]
 
 
 def rate_curves(ledger: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:

@@ -31,7 +31,7 @@ def run(
     dataset = open_dataset(spec.dataset, data)
     view = training_view(dataset, spec)
     inputs, backbone, features = open_inputs(spec, dataset, view, data, target)
-    model = build_model(spec, backbone, features).to(target, memory_format=torch.channels_last)
+    model = build_model(spec, backbone, features).to(target).to(memory_format=torch.channels_last)
     loss = baselines.build(
         spec.method,
         num_classes=view.classes,

@@ -3,6 +3,7 @@
 Sentences are generated from the rows themselves, so that a caption cannot describe other runs than it shows.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -55,8 +56,21 @@ def protocol(name: str, runs: pd.DataFrame) -> str:
 
 def usual(runs: pd.DataFrame) -> dict[str, Any]:
     """The most frequent value of each fact, among the runs that train something."""
-    runs = runs[runs["method"].map(trains)] if runs["method"].map(trains).any() else runs
-    return {name: runs[name].mode().iloc[0] for name in FACTS if name in runs and runs[name].notna().any()}
+    trained = [trains(method) for method in runs["method"]]
+    runs = runs[trained] if any(trained) else runs
+    known = {name: _known(runs[name]) for name in FACTS if name in runs}
+    return {name: _most_frequent(values) for name, values in known.items() if values}
+
+
+def _known(values: pd.Series) -> list[Any]:
+    """As a list: on the few runs of a cell a Series takes fifty times as long."""
+    return [value for value in values.tolist() if value is not None and value == value]
+
+
+def _most_frequent(values: list[Any]) -> Any:
+    counts = Counter(values)
+    most = max(counts.values())
+    return min(value for value, count in counts.items() if count == most)
 
 
 def setting(runs: pd.DataFrame, varied: Iterable[str] = ()) -> str:
@@ -93,9 +107,9 @@ def unusual(runs: pd.DataFrame, fact: dict[str, Any], varied: set[str]) -> str:
     """What sets some runs apart from the usual ones of their section, for a footnote; "" for nothing."""
     apart = []
     for name, value in fact.items():
-        seen = runs[name].dropna()
-        if name not in varied and len(seen) and (seen != value).any():
-            values = sorted(map(_plain, seen.unique()))
+        seen = set() if name in varied else set(_known(runs[name]))
+        if seen - {value}:
+            values = sorted(map(_plain, seen))
             apart.append(f"{name} {' and '.join(values)} (others {_plain(value)})")
     return "trained with " + ", ".join(apart) if apart else ""
 

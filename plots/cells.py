@@ -25,10 +25,14 @@ def matching(rows: pd.DataFrame, where: Mapping[str, str]) -> pd.DataFrame:
 
 def by_seed(runs: pd.DataFrame, metric: str) -> pd.Series:
     """Percent per seed of the runs that finished."""
-    done = runs[runs["status"] == "ok"]
-    if metric not in done or done.empty:
-        return pd.Series(dtype=float)
-    return (PERCENT * done.groupby("seed")[metric].mean()).dropna()
+    found: dict[int, list[float]] = {}
+    if metric in runs:  # lists: a cell has a handful of runs, and a table has hundreds of cells
+        lists = zip(*(runs[name].tolist() for name in ("seed", "status", metric)), strict=True)
+        for seed, status, value in lists:
+            if status == "ok" and value == value:
+                found.setdefault(seed, []).append(value)
+    means = {seed: PERCENT * (sum(values) / len(values)) for seed, values in sorted(found.items())}
+    return pd.Series(means, dtype=float)
 
 
 def score(runs: pd.DataFrame, values: pd.Series) -> Cell:
@@ -90,10 +94,11 @@ def trains(method: str) -> bool:
 def _lr(runs: pd.DataFrame) -> Cell:
     values = sorted(runs["lr"].dropna().unique())
     text = " / ".join(f"{value:.2g}" for value in values)
-    edges = runs[runs["edge"].astype(str).isin(["low", "high"])]
+    told = zip(*(runs[name].tolist() for name in ("edge", "lr_low", "lr_high")), strict=True)
     notes = tuple(
-        f"best learning rate at the {row.edge} end of the range searched ({row.lr_low:g} to {row.lr_high:g})"
-        for row in edges[["edge", "lr_low", "lr_high"]].drop_duplicates().itertuples()
+        f"best learning rate at the {edge} end of the range searched ({low:g} to {high:g})"
+        for edge, low, high in dict.fromkeys(told)
+        if edge in ("low", "high")
     )
     return Cell(text=text, notes=notes)
 

@@ -20,8 +20,10 @@ from plots.table import Table
 class Results:
     """A results folder at one scale; reads the runs once, however many tables ask for them."""
 
-    def __init__(self, root: Path, scale: str) -> None:
+    def __init__(self, root: Path, scale: str, runs: pd.DataFrame | None = None) -> None:
         self.root, self.scale = root, scale
+        if runs is not None:
+            self.runs = runs  # in the place of reading them
         self.store = Store(root)
         self.committed = Store(root / "reference", reference=False)
         self.tables: dict[str, list[Table]] = {}  # made so far, for the summary
@@ -40,7 +42,7 @@ class Results:
         """One row per ledger row, or a UserError that says how to get some."""
         if study not in self._frames:
             self._frames[study] = self._joined(study)
-        return self._frames[study].copy()
+        return self._frames[study].copy(deep=False)  # writing to one changes no other
 
     def _joined(self, study: str) -> pd.DataFrame:
         ledger = self.store.ledger(study, self.scale)
@@ -67,8 +69,9 @@ def joined(ledger: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     frame = ledger.merge(runs[known], on="run_id", how="left", validate="many_to_one")
     frame["status"] = frame["status"].astype(object).where(frame["status"].notna(), "missing")
     frame["variant"] = [variant_text(json.loads(text or "{}")) for text in frame["variation"]]
-    # Dozens of text columns in one block: tables filter rows a thousand times, and each column on its own is slow.
-    frame = frame.astype({name: object for name, kind in frame.dtypes.items() if kind == "str"})
+    # Tables filter rows a thousand times, and hundreds of columns are slow one by one: text as objects, then a
+    # copy, which puts the columns of a type into one block.
+    frame = frame.astype({name: object for name, kind in frame.dtypes.items() if kind == "str"}).copy()
     order = ["dataset", "protocol", "method", "variant", "phase", "trial", "seed", "run_id"]
     return frame.sort_values(order, ignore_index=True, kind="stable")
 

@@ -16,6 +16,7 @@ from plots.table import VERDICTS, Cell, Column, Row, Section, Table, all_verdict
 
 KIND = "table"
 STUDY = ""  # all of them
+LAST = True  # it counts what other tables say
 COLUMNS = (
     *(Column(verdict, verdict, digits=0) for verdict in VERDICTS),
     Column("all", "all", digits=0),

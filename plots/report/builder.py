@@ -18,7 +18,7 @@ from plots.concerns import concerns
 from plots.contest import Contest, contests
 from plots.frames import PAPER_ORDER, Results
 from plots.report import methods, page
-from plots.report.collection import Made, Pictures, Remembered, collect
+from plots.report.collection import Made, Pictures, collect
 from plots.report.grid import grid, sources
 from plots.report.runs import Groups, packed
 from plots.table import Table
@@ -52,8 +52,8 @@ def build(root: Path, scales: list[str] | None = None, live: str = "", drawn: Pi
         if scale not in SCALES:
             raise unknown("scale", scale, SCALES)
     shown = scales or scales_of(root) or [SCALES[0]]
-    first = Remembered(root, shown[0])
-    of_scales = [first, *(Remembered(root, scale, first.runs) for scale in shown[1:])]
+    first = Results(root, shown[0])
+    of_scales = [first, *(Results(root, scale, first.runs) for scale in shown[1:])]
     content = Content(made=collect(of_scales, {} if drawn is None else drawn))
     for results in of_scales:
         _add(content, results)

@@ -25,21 +25,6 @@ PROCESSES = min(4, os.cpu_count() or 1)
 ENOUGH = 4  # studies from which on starting processes pays
 
 
-class Remembered(Results):
-    """Results whose studies are joined with their runs once, however many tables ask for them."""
-
-    def __init__(self, root: Path, scale: str, runs: pd.DataFrame | None = None) -> None:
-        super().__init__(root, scale)
-        self.frames: dict[str, pd.DataFrame] = {}
-        if runs is not None:
-            self.runs = runs  # in the place of reading them
-
-    def frame(self, study: str) -> pd.DataFrame:
-        if study not in self.frames:
-            self.frames[study] = super().frame(study)
-        return self.frames[study]
-
-
 @dataclass(frozen=True)
 class Made:
     """What one module of `plots/` made."""
@@ -53,7 +38,7 @@ class Made:
     reason: str = ""  # why there is nothing
 
 
-def collect(of_scales: list[Remembered], drawn: Pictures) -> list[Made]:
+def collect(of_scales: list[Results], drawn: Pictures) -> list[Made]:
     """Every table and figure of every scale, by name; `drawn` keeps pictures for the next time."""
     found, broken = modules()
     made = [Made(name, "", "", "", reason=reason) for name, reason in broken.items()]
@@ -74,10 +59,13 @@ def collect(of_scales: list[Remembered], drawn: Pictures) -> list[Made]:
     )
 
 
-def _made(todo: list[tuple[str, str]], of_scales: list[Remembered]) -> list[Made]:
+def _made(todo: list[tuple[str, str]], of_scales: list[Results]) -> list[Made]:
     by_scale = {results.scale: results for results in of_scales}
     if sum(len(results.studies()) for results in of_scales) < ENOUGH or PROCESSES == 1:
         return [make(name, by_scale[scale]) for name, scale in todo]
+    # What spans all studies takes longest, so it starts first; what counts other tables waits for them.
+    todo = sorted(todo, key=lambda place: bool(modules()[0][place[0]].STUDY))
+    last = [place for place in todo if getattr(modules()[0][place[0]], "LAST", False)]
     first = of_scales[0]
     with ProcessPoolExecutor(
         PROCESSES,
@@ -85,14 +73,18 @@ def _made(todo: list[tuple[str, str]], of_scales: list[Remembered]) -> list[Made
         initializer=_start,
         initargs=(first.root, list(by_scale), first.runs),
     ) as pool:
-        return list(pool.map(_task, todo))
+        made = list(pool.map(_task, [place for place in todo if place not in last]))
+    for one in made:
+        if one.tables:
+            by_scale[one.scale].tables[one.name] = one.tables
+    return made + [make(name, by_scale[scale]) for name, scale in last]
 
 
-_here: dict[str, Remembered] = {}  # of a worker: scale → results
+_here: dict[str, Results] = {}  # of a worker: scale → results
 
 
 def _start(root: Path, scales: list[str], runs: pd.DataFrame) -> None:
-    _here.update({scale: Remembered(root, scale, runs) for scale in scales})
+    _here.update({scale: Results(root, scale, runs) for scale in scales})
 
 
 def _task(place: tuple[str, str]) -> Made:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
-from scipy.stats import nct, norm
+from scipy.special import nctdtr, ndtr  # not scipy.stats, which takes a second to load
 
 from plots.stats.separable import shared
 
@@ -40,7 +40,7 @@ def probability_of_improvement(a: pd.Series, b: pd.Series, level: float = 0.95) 
         """The effect size δ/σ under which a statistic as large as ours or larger has this probability."""
 
         def excess(size: float) -> float:
-            tail = float(nct.sf(statistic, n - 1, size * np.sqrt(n)))
+            tail = 1.0 - float(nctdtr(n - 1, size * np.sqrt(n), statistic))
             if np.isnan(tail):  # scipy loses its digits where the tail is 0 or 1 to all of them
                 tail = float(size * np.sqrt(n) > statistic)
             return tail - probability
@@ -51,5 +51,5 @@ def probability_of_improvement(a: pd.Series, b: pd.Series, level: float = 0.95) 
 
     tail = (1 - level) / 2
     return Probability(
-        float(norm.cdf(mean / spread)), float(norm.cdf(effect(tail))), float(norm.cdf(effect(1 - tail))), n
+        float(ndtr(mean / spread)), float(ndtr(effect(tail))), float(ndtr(effect(1 - tail))), n
     )

@@ -2,9 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from scipy.special import gammaln
-from scipy.stats import ncf
-from scipy.stats import t as student
+from scipy.special import gammaln, ncfdtr, stdtrit
 
 from plots.stats.separable import shared
 
@@ -13,8 +11,9 @@ def power_of_t(effect: float, n: int, alpha: float = 0.05) -> float:
     """Chance that a paired t-test on n seeds is significant when the mean difference is `effect`
     deviations.
     """
-    critical = student.ppf(1 - alpha / 2, n - 1)
-    return float(ncf.sf(critical**2, 1, n - 1, effect**2 * n))  # T² of a two-sided test is a non-central F
+    critical = stdtrit(n - 1, 1 - alpha / 2)
+    missed = float(ncfdtr(1, n - 1, effect**2 * n, critical**2))  # T² of a two-sided test: non-central F
+    return 1.0 if np.isnan(missed) else 1.0 - missed  # scipy loses its digits where it is 0 to all of them
 
 
 def _unbiased(effect: float, n: int) -> float:

@@ -68,12 +68,13 @@ def separable(scores: pd.DataFrame, reference: str | None = None, alpha: float =
     methods would give a false claim in one table of eight).
     """
     methods = list(scores.columns)
+    of = {name: scores[name] for name in methods}
     best = reference if reference is not None else scores.mean().idxmax()
     others = [name for name in methods if name != best]
     pairs = [(best, name) for name in others]
     if reference is None:
         pairs += list(itertools.combinations(others, 2))
-    results = [paired(scores[a], scores[b]) for a, b in pairs]
+    results = [paired(of[a], of[b]) for a, b in pairs]
     adjusted = holm([result.p for result in results])
     rows = {
         name: (result.mean, result.half, result.n, p, p < alpha)
