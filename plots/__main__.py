@@ -9,6 +9,7 @@ import importlib
 import pkgutil
 import sys
 import warnings
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from types import ModuleType
 
@@ -19,6 +20,7 @@ from benchmark.errors import UserError, unknown
 from benchmark.schema import replacing
 from plots import render, style
 from plots.frames import Results
+from plots.kept import Copied, Kept
 from plots.table import Table
 
 FOLDERS = {"table": "tables", "figure": "figures"}
@@ -132,15 +134,38 @@ def main(arguments: list[str] | None = None) -> int:
                     print(f"{name:24} {module.KIND:7} {(module.__doc__ or '').splitlines()[0]}")
             return 0
         only = [name.strip() for name in given.only.split(",") if name.strip()]
-        missing = make_all(kinds, given.scale, given.results, only)
+        if only:
+            missing = make_all(kinds, given.scale, given.results, only)
+            _close(kinds, missing)
+            return 1 if missing else 0
+        _once(given.what, kinds, given.scale, given.results)
     except UserError as problem:
         print(f"python -m plots: {problem}", file=sys.stderr)
         return 2
+    return 0
+
+
+def _once(what: str, kinds: list[str], scale: str, root: Path) -> None:
+    """Makes everything, or says again what it said last time if nothing has changed since."""
+    kept = Kept(root, f"{what}-{scale}")
+    found = kept.find()
+    if found:
+        sys.stdout.write(found[0])
+        sys.stderr.write(found[1])
+        return
+    state, out, err = kept.state(), Copied(sys.stdout), Copied(sys.stderr)
+    with redirect_stdout(out), redirect_stderr(err):
+        _close(kinds, make_all(kinds, scale, root, []))
+    folders = [root / FOLDERS[kind] / scale for kind in kinds]
+    files = [path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())]
+    kept.keep(state, "".join(out.text), "".join(err.text), files)
+
+
+def _close(kinds: list[str], missing: dict[str, str]) -> None:
     if "table" in kinds:
         print(render.LEGEND)
     for name, reason in missing.items():
         print(f"not made: {name}: {reason}", file=sys.stderr)
-    return 1 if only and missing else 0
 
 
 if __name__ == "__main__":
