@@ -36,7 +36,8 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
     for dataset, axis in axes.items():
         for shift, variant in zip(sweep.shifts(len(variants), 0.4), variants, strict=True):
             mine = runs[(runs["dataset"] == dataset) & (runs["params.variant"] == variant)]
-            look: dict[str, Any] = {"linewidth": 0.9, "label": TITLES.get(variant, variant)} | LOOKS[variant]
+            title = TITLES.get(variant, variant).replace("L_context", "$L_{context}$")
+            look: dict[str, Any] = {"linewidth": 0.9, "label": title} | LOOKS[variant]
             sweep.draw_bars(axis, mine, "params.lam", METRIC, shift, places, **look)
         axis.set(xlabel="λ", ylabel="test R@1 (%)", xticks=list(places.values()))
         axis.set_xticklabels([f"{lam:g}" for lam in lams])
