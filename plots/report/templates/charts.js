@@ -60,13 +60,13 @@ function chart({ lines, stars = [], crosses = [], x, y, label, log = false, widt
   shape(svg, "text", { x: 2, y: 11 }, y);
   for (const line of lines) {
     const points = line.points.filter(([a, b]) => Number.isFinite(a) && Number.isFinite(b));
-    const style = `stroke:color-mix(in oklab, ${line.colour}, white var(--lift))`;
+    const style = `stroke:oklch(from ${line.colour} max(l, var(--lift)) c h)`;
     const path = shape(svg, "polyline", { points: points.map(([a, b]) => `${px(a).toFixed(1)},${py(b).toFixed(1)}`).join(" "), class: "line", style, "stroke-dasharray": line.dash || "none" });
     if (line.title) shape(path, "title", {}, line.title);
     for (const [a, b] of line.marks ? points : []) shape(svg, "circle", { cx: px(a), cy: py(b), r: 2.2, style: style.replace("stroke", "fill") });
   }
   for (const one of stars) {
-    const ring = shape(svg, "circle", { cx: px(one.x), cy: py(one.y), r: 6, fill: "none", "stroke-width": 2, style: `stroke:color-mix(in oklab, ${one.colour}, white var(--lift))` });
+    const ring = shape(svg, "circle", { cx: px(one.x), cy: py(one.y), r: 6, fill: "none", "stroke-width": 2, style: `stroke:oklch(from ${one.colour} max(l, var(--lift)) c h)` });
     shape(ring, "title", {}, one.title);
   }
   for (const one of crosses) {
