@@ -14,7 +14,8 @@ WIDTHS = (400, 900, 1600)
 
 
 def column(table, index):
-    return table.locator("tbody").first.locator(f"tr.row > :nth-child({index})").all_inner_texts()
+    """Its texts, also while the table is out of sight and not laid out."""
+    return table.locator("tbody").first.locator(f"tr.row > :nth-child({index})").all_text_contents()
 
 
 def shown(tab, selector):

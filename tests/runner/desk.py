@@ -1,6 +1,7 @@
 """A desk: a folder with a small study, and the command line run as a user runs it: in processes of its own."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -80,6 +81,8 @@ class Desk:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            # A suite that runs in the background ignores Ctrl-C, and hands that on to what it starts.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
     def started(self) -> list[str]:
