@@ -135,7 +135,9 @@ def percent_axis(axis: Any) -> None:
 
 def settle(made: Figure) -> None:
     """Finds the places of everything once; otherwise each file would find them twice, most of its time."""
-    made.draw_without_rendering()
+    engine = made.get_layout_engine()
+    if engine:
+        engine.execute(made)
     made.set_layout_engine(None)
 
 

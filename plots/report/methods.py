@@ -6,9 +6,8 @@ import ast
 import io
 import json
 import tokenize
+from collections.abc import Hashable
 from typing import Any
-
-import pandas as pd
 
 import baselines
 from benchmark.audit import rate_curves
@@ -73,26 +72,21 @@ def tuning(results: Results, groups: Groups) -> list[dict[str, Any]]:
         trials = rate_curves(frame[list(LEDGER_COLUMNS)], results.runs)
         if trials.empty:
             continue
-        runs = frame[frame["phase"] == "tune"]
-        for key, rows in trials.groupby(["dataset", "protocol", "method", "variation"], sort=True):
+        by = ["dataset", "protocol", "method", "variation"]
+        runs = dict(iter(frame[frame["phase"] == "tune"].groupby(by)["run_id"]))
+        for key, rows in trials.groupby(by, sort=True):
             dataset, protocol, method, variation = map(str, key)
-            mine = runs[
-                (runs["dataset"] == dataset)
-                & (runs["protocol"] == protocol)
-                & (runs["method"] == method)
-                & (runs["variation"] == variation)
-            ]
             variant = variant_text(json.loads(variation))
             pictures.append(
                 {
                     "study": study, "scale": results.scale, "dataset": dataset, "protocol": protocol,
-                    "method": method, "variant": variant, "group": groups.number(mine["run_id"]),
-                    "points": [_point(row) for _, row in rows.iterrows()],
+                    "method": method, "variant": variant, "group": groups.number(runs[key]),
+                    "points": [_point(row) for row in rows.to_dict("records")],
                 }
             )  # fmt: skip
     return pictures
 
 
-def _point(row: pd.Series) -> list[Any]:
+def _point(row: dict[Hashable, Any]) -> list[Any]:
     """[rate, score or none, chosen, what else was tuned, status]"""
     return [row["lr"], rounded(row["score"]), int(bool(row["chosen"])), row["tuned"], row["status"]]
