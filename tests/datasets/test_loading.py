@@ -1,5 +1,7 @@
 """From image to tensor: the numbers must not depend on threads, on order, or on what was read before."""
 
+import threading
+
 import numpy as np
 import pytest
 import torch
@@ -64,10 +66,25 @@ def test_a_broken_image_stops_the_loader_and_names_its_file(source, workers):
         load(source, [np.arange(5), np.arange(5, 10), np.arange(10, 20)], workers=workers)
 
 
-def test_a_loader_that_is_left_early_ends(source):
-    found = loading.batches(source, [np.arange(20)] * 50, transforms.training(SPEC), 2)
+def test_a_loader_that_is_left_early_ends_and_reads_no_further(source):
+    read: list[int] = []
+
+    class Counted:
+        def __len__(self):
+            return len(source)
+
+        def read(self, index):
+            read.append(index)
+            return source.read(index)
+
+    before = threading.active_count()
+    found = loading.batches(Counted(), [np.arange(20)] * 50, transforms.training(SPEC), 2)
     next(found)
     found.close()
+    assert threading.active_count() == before
+    assert len(read) <= 20 * (
+        loading.PREFETCH + 2
+    )  # of 1,000: what was asked for, and what was fetched ahead
 
 
 def test_evaluation_resizes_the_shorter_side_and_takes_the_centre():
