@@ -22,9 +22,9 @@ from benchmark.seeds import numpy_generator
 from benchmark.settings import setting
 from benchmark.spec import RunSpec
 
-VERSION = 1  # raise it when the numbers change
+VERSION = 2  # raise it when the numbers change
 GLYPHS = True  # made from the embedded data
-STEPS, LR = 40, 3e-3  # of training before the picture is taken, with the loss as it is published
+STEPS, LR = 20, 3e-3  # of training before the picture is taken, with the loss as it is published
 K, EPS, ALPHA = 4, 0.05, 10.0
 
 
@@ -36,7 +36,7 @@ def table(data: Path) -> dict[str, list]:
     D = (2 - 2 * s).clamp(min=0).fill_diagonal_(0).numpy()
     near = neighbourhoods(D)
     same = labels[:, None] == labels[None, :]  # (n, n)
-    i, j = chosen_pair(near, same)
+    i, j = chosen_pair(D, near, same)
     ranking, context_i, context_j = parts(near, i, j)
     h = chosen_sample(near, same)
     simple = step1_gradient(near, same, h)
@@ -107,13 +107,21 @@ def neighbourhoods(D: np.ndarray) -> np.ndarray:
     return np.sort(D, axis=1)[:, K - 1 : K] + EPS >= D
 
 
-def chosen_pair(near: np.ndarray, same: np.ndarray) -> tuple[int, int]:
-    """A wrong neighbour j of i that has most neighbours of i's class: there the loss pulls that class apart."""
+def chosen_pair(D: np.ndarray, near: np.ndarray, same: np.ndarray) -> tuple[int, int]:
+    """A wrong neighbour j of i with two neighbours of i's class, if there is one: there the loss pulls that class
+    apart. Of several, the one around which the letters of the picture stand farthest from each other.
+    """
     wrong = np.argwhere(near & ~same)
-    shared = [(near[j] & same[i]).sum() - near[j, i] for i, j in wrong]
-    size = [near[i].sum() + near[j].sum() for i, j in wrong]
-    best = min(range(len(wrong)), key=lambda w: (-int(shared[w]), int(size[w]), w))
+    shared = [min(2, int((near[j] & same[i]).sum() - near[j, i])) for i, j in wrong]
+    best = max(range(len(wrong)), key=lambda w: (shared[w], _room(D, near, same, *wrong[w]), -w))
     return int(wrong[best, 0]), int(wrong[best, 1])
+
+
+def _room(D: np.ndarray, near: np.ndarray, same: np.ndarray, i: int, j: int) -> float:
+    """The least distance between two letters, as a share of the picture."""
+    at = D[np.ix_([i, j], near[i] | near[j] | same[i])]  # (2, m): distance to i, to j
+    gaps = np.abs(at[:, :, None] - at[:, None, :]).max(axis=0)  # (m, m)
+    return float(gaps[np.triu_indices(len(gaps), 1)].min() / at.max())
 
 
 def chosen_sample(near: np.ndarray, same: np.ndarray) -> int:
