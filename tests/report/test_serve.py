@@ -9,21 +9,15 @@ import pytest
 from report_factory import write_study
 
 
+def serve(results, port) -> list[str]:
+    told = ["--results", str(results), "--serve", "--port", port]
+    return [sys.executable, "-m", "benchmark", "report", *told]
+
+
 @pytest.fixture
 def served(tmp_path):
     write_study(tmp_path, methods=("triplet", "contextual"), seeds=2, protocols=("test",), rates=())
-    command = [
-        sys.executable,
-        "-m",
-        "benchmark",
-        "report",
-        "--results",
-        str(tmp_path),
-        "--serve",
-        "--port",
-        "0",
-    ]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(serve(tmp_path, "0"), stdout=subprocess.PIPE, text=True)
     yield process.stdout.readline().split()[0], tmp_path
     process.terminate()
     process.wait(30)
@@ -51,17 +45,6 @@ def test_a_reload_shows_what_has_been_done_since_and_only_this_machine_is_answer
 def test_a_port_in_use_is_told(served):
     url, results = served
     port = url.rstrip("/").rpartition(":")[2]
-    command = [
-        sys.executable,
-        "-m",
-        "benchmark",
-        "report",
-        "--results",
-        str(results),
-        "--serve",
-        "--port",
-        port,
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(serve(results, port), capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 2
     assert "--port 0" in done.stderr
