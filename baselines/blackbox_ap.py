@@ -9,7 +9,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from baselines._ranking import WithContrast
+from baselines._average_precision import WithContrast
 
 TITLE = "Blackbox-AP"
 SOURCE = "Rolínek et al. 2020"

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from baselines._context import ContextLoss, Terms, evaluate
+from baselines._contextual_definition import VARIANTS, check_k, contextual_similarity
+from baselines._contextual_fast import ContextLoss, Terms, evaluate
 from baselines._contrast import contrastive
-from baselines._similarity import VARIANTS, check_k, contextual_similarity
 from benchmark.errors import unknown
 
 __all__ = ["VARIANTS", "Contextual", "build", "context_loss", "contextual_similarity"]

@@ -11,7 +11,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from baselines._ranking import RankLoss, WithContrast
+from baselines._average_precision import RankLoss, WithContrast
 
 TITLE = "Roadmap"
 SOURCE = "Ramzi et al. 2021"

@@ -9,7 +9,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from baselines._ranking import RankLoss, WithContrast
+from baselines._average_precision import RankLoss, WithContrast
 
 TITLE = "Smooth-AP"
 SOURCE = "Brown et al. 2020"

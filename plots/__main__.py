@@ -15,13 +15,14 @@ from types import ModuleType
 
 import pandas as pd
 
-import plots
+import plots.figures
+import plots.tables
 from benchmark.errors import UserError, unknown
-from benchmark.schema import replacing
+from benchmark.results.schema import replacing
 from plots import render, style
-from plots.frames import Results
+from plots.data import Results
 from plots.kept import Copied, Kept
-from plots.table import Table
+from plots.tables._table import Table
 
 FOLDERS = {"table": "tables", "figure": "figures"}
 FILES = {"table": ("md", "tex", "csv"), "figure": ("png", "pdf", "txt")}
@@ -30,16 +31,21 @@ FILES = {"table": ("md", "tex", "csv"), "figure": ("png", "pdf", "txt")}
 def modules() -> tuple[dict[str, ModuleType], dict[str, str]]:
     """Every table and figure there is, by name; and what could not be loaded, with the reason."""
     found, broken = {}, {}
-    for module in pkgutil.iter_modules(plots.__path__):
-        if module.ispkg or module.name.startswith("_"):
+    packages = [
+        (package, module.name)
+        for package in (plots.tables, plots.figures)
+        for module in pkgutil.iter_modules(package.__path__)
+    ]
+    for package, name in sorted(packages, key=lambda pair: pair[1]):
+        if name.startswith("_"):
             continue
         try:
-            loaded = importlib.import_module(f"plots.{module.name}")
+            loaded = importlib.import_module(f"{package.__name__}.{name}")
         except Exception as problem:  # somebody's unfinished figure must not cost the others
-            broken[module.name] = f"{type(problem).__name__}: {problem}"
+            broken[name] = f"{type(problem).__name__}: {problem}"
             continue
         if hasattr(loaded, "KIND"):
-            found[module.name] = loaded
+            found[name] = loaded
     return found, broken
 
 

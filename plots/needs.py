@@ -13,7 +13,7 @@ WORDS = ("KIND", "STUDY", "NEEDS")
 
 def needed(kind: str) -> list[str]:
     """The STUDY of every module of a kind, and what else it NEEDS."""
-    told = [_words(path) for path in sorted(Path(__file__).parent.glob("*.py"))]
+    told = [_words(path) for path in sorted(Path(__file__).parent.glob("*s/[!_]*.py"))]
     wanted = [words for words in told if words.get("KIND") == kind]
     studies = {study for words in wanted for study in (words.get("STUDY", ""), *words.get("NEEDS", ()))}
     return sorted(studies - {""})

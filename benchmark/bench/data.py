@@ -70,8 +70,9 @@ def _index() -> list[Row]:
 def _packed() -> list[Row]:
     from PIL import Image
 
-    from benchmark import loading, packing, settings, transforms
-    from benchmark.datasets.folder import open_folder
+    from benchmark.datasets._folder import open_folder
+    from benchmark.images import loading, packing, transforms
+    from benchmark.planning import settings
     from benchmark.spec import RunSpec
 
     spec = RunSpec(dataset="photos").replace(**settings.setting("224", "cub"))
@@ -106,10 +107,10 @@ def _steps() -> list[Row]:
     import torch
 
     import baselines
-    from benchmark import samplers
-    from benchmark.features import Features
-    from benchmark.model import build_model
+    from benchmark.images.features import Features
     from benchmark.spec import RunSpec
+    from benchmark.training import sampling as samplers
+    from benchmark.training.model import build_model
 
     images, classes, batch, dim = 250_000, 5_000, 256, 2048
     labels = np.repeat(np.arange(classes), images // classes)

@@ -11,15 +11,15 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from benchmark import planner
-from benchmark.planner import Family
-from benchmark.pool import Loky, Pool, Sequential
-from benchmark.progress import Progress
-from benchmark.runner import Runner
+from benchmark.planning import plan as planner
+from benchmark.planning.plan import Family
+from benchmark.planning.study import Study
+from benchmark.results.store import Store
+from benchmark.running.pools import Loky, Pool, Sequential
+from benchmark.running.progress import Progress
+from benchmark.running.scheduler import Runner
+from benchmark.running.worker import Job, row
 from benchmark.spec import RunSpec
-from benchmark.store import Store
-from benchmark.study import Study
-from benchmark.worker import Job, row
 
 Row = dict[str, object]
 HERE = "benchmark.bench.runner"

@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 from benchmark.errors import UserError, unknown
-from benchmark.study import SCALES
+from benchmark.planning.study import SCALES
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -22,8 +22,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     import pyarrow as pa
 
-    from benchmark.schema import read_file, schema, write_file, write_table
-    from benchmark.store import Store
+    from benchmark.results.schema import read_file, schema, write_file, write_table
+    from benchmark.results.store import Store
 
     if args.scale not in SCALES:
         raise unknown("scale", args.scale, SCALES)

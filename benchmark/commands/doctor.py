@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
-from benchmark import environment
-from benchmark.commands import _selection
+from benchmark.commands import _options as _selection
+from benchmark.running import provenance as environment
 
 ROOM = 2 * 2**30  # bytes that a quick sweep with caches needs at most
 
@@ -99,7 +99,7 @@ def _devices() -> Iterator[Finding]:
 
 
 def _data(root: Path) -> Iterator[Finding]:
-    from benchmark.datasets.survey import survey
+    from benchmark.datasets._survey import survey
 
     states = {"whole": "ok", "embedded": "ok", "absent": "note", "incomplete": "problem"}
     for finding in survey(root):

@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable
 
 import baselines
-from benchmark import datasets, settings, study
+from benchmark import datasets
 from benchmark.errors import UserError
+from benchmark.planning import settings, study
 from benchmark.spec import CHOICES, FIELDS, RunSpec
 
 KINDS = ("methods", "datasets", "studies", "settings", "fields")

@@ -25,11 +25,11 @@ def execute(args: argparse.Namespace) -> int:
     import numpy as np
     from tqdm import tqdm
 
-    from benchmark import packing
     from benchmark.datasets import open_dataset
-    from benchmark.datasets.dataset import ArraySource
+    from benchmark.datasets._dataset import ArraySource
     from benchmark.errors import UserError
-    from benchmark.transforms import FirstStep
+    from benchmark.images import packing
+    from benchmark.images.transforms import FirstStep
 
     dataset = open_dataset(args.dataset, args.data)
     if isinstance(dataset.source, ArraySource):
@@ -66,7 +66,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _spec(args: argparse.Namespace):
-    from benchmark import settings
+    from benchmark.planning import settings
     from benchmark.spec import RunSpec
 
     published = args.dataset in settings.MAIN_BY_DATASET or args.dataset not in settings.PAPER_DATASETS

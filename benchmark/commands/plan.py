@@ -7,13 +7,13 @@ python -m benchmark plan all --json
 import argparse
 import json
 
-from benchmark import planner
-from benchmark.commands import _selection
-from benchmark.estimate import Estimate, in_words
-from benchmark.planner import Family, Known
+from benchmark.commands import _options as _selection
+from benchmark.planning import plan as planner
+from benchmark.planning.estimate import Estimate, in_words
+from benchmark.planning.plan import Family, Known
+from benchmark.planning.study import Study
+from benchmark.results.store import Outcome
 from benchmark.spec import RunSpec
-from benchmark.store import Outcome
-from benchmark.study import Study
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ python -m benchmark report --scale laptop --serve
 import argparse
 from pathlib import Path
 
-from benchmark.study import SCALES
+from benchmark.planning.study import SCALES
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -8,12 +8,12 @@ import os
 import sys
 from pathlib import Path
 
-from benchmark.commands import _selection
-from benchmark.comparison import Comparison, compare
+from benchmark.commands import _options as _selection
 from benchmark.errors import UserError
+from benchmark.results.rerun import Comparison, compare
+from benchmark.results.store import Store
+from benchmark.running.worker import EXECUTOR, THREAD_LIMITS, Job, work
 from benchmark.spec import RunSpec
-from benchmark.store import Store
-from benchmark.worker import EXECUTOR, THREAD_LIMITS, Job, work
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -18,8 +18,8 @@ import signal
 import sys
 from pathlib import Path
 
-from benchmark.commands import _selection
-from benchmark.worker import EXECUTOR, THREAD_LIMITS
+from benchmark.commands import _options as _selection
+from benchmark.running.worker import EXECUTOR, THREAD_LIMITS
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     os.environ.update(THREAD_LIMITS)  # before numpy is loaded: numbers must not depend on the number of cores
-    from benchmark.session import Options, Session
+    from benchmark.running.driver import Options, Session
 
     options = Options(
         data=args.data,

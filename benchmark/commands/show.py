@@ -30,12 +30,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from benchmark import contact_sheet, corruption
-    from benchmark.ceiling import ceiling
     from benchmark.datasets import open_dataset
-    from benchmark.datasets.dataset import ArraySource
+    from benchmark.datasets._dataset import ArraySource
     from benchmark.errors import UserError
+    from benchmark.images import contact_sheet
+    from benchmark.images.ceiling import ceiling
     from benchmark.spec import RunSpec
+    from benchmark.training import training_set as corruption
 
     if min(args.classes, args.images) < 1:
         raise UserError("--classes and --images must be above 0")

@@ -7,10 +7,10 @@ python -m benchmark status all --scale laptop
 import argparse
 from collections import Counter
 
-from benchmark import planner
-from benchmark.commands import _selection
-from benchmark.store import Outcome, Store
-from benchmark.study import Study
+from benchmark.commands import _options as _selection
+from benchmark.planning import plan as planner
+from benchmark.planning.study import Study
+from benchmark.results.store import Outcome, Store
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

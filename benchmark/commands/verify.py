@@ -9,9 +9,10 @@ Exact on the platform that made a row, within a stated tolerance on another one.
 import argparse
 from pathlib import Path
 
-from benchmark.commands import _selection, reproduce
+from benchmark.commands import _options as _selection
+from benchmark.commands import reproduce
 from benchmark.errors import UserError
-from benchmark.store import Store
+from benchmark.results.store import Store
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 from benchmark.errors import UserError, unknown
 
 if TYPE_CHECKING:
-    from benchmark.datasets.dataset import Dataset
+    from benchmark.datasets._dataset import Dataset
 
 
 @cache
 def summaries() -> dict[str, str]:
     """Name and first docstring line of every data set."""
     found = {}
-    for file in sorted(Path(__file__).parent.glob("*.py")):
+    for file in sorted(Path(__file__).parent.glob("[!_]*.py")):
         tree = ast.parse(file.read_text(encoding="utf-8"))
         if any(isinstance(node, ast.FunctionDef) and node.name == "open" for node in tree.body):
             found[file.stem] = (ast.get_docstring(tree) or "").split("\n")[0]
@@ -84,9 +84,9 @@ def open_dataset(name: str, root: Path | str) -> "Dataset":
             f"data set {name!r}: there is no such file or folder, neither here nor below {str(root)!r}"
         )
     if path.is_dir():
-        return import_module("benchmark.datasets.folder").open_folder(path, **options)
+        return import_module("benchmark.datasets._folder").open_folder(path, **options)
     if path.suffix.lower() in (".csv", ".parquet"):
-        return import_module("benchmark.datasets.table").open_table(path, **options)
+        return import_module("benchmark.datasets._table").open_table(path, **options)
     raise UserError(
         f"data set {name!r} is a {path.suffix or 'plain'} file; expected .csv, .parquet or a folder"
     )

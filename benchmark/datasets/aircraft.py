@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.datasets.dataset import Dataset, FileSource, fingerprint, levelled
-from benchmark.datasets.download import found_or_fetched
-from benchmark.datasets.split import by_class
-from benchmark.datasets.tree import check_counts, rows, sizes
+from benchmark.datasets._dataset import Dataset, FileSource, fingerprint, levelled
+from benchmark.datasets._download import found_or_fetched
+from benchmark.datasets._split import by_class
+from benchmark.datasets._tree import check_counts, rows, sizes
 
 ARCHIVE = "fgvc-aircraft-2013b.tar.gz (https://www.robots.ox.ac.uk/~vgg/data/fgvc-aircraft)"
 FOLDERS = ("fgvc-aircraft-2013b",)

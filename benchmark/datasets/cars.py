@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.datasets.dataset import Dataset, FileSource, fingerprint, levelled
-from benchmark.datasets.makes import body, make
-from benchmark.datasets.tree import check_counts, locate, sizes
+from benchmark.datasets._cars_taxonomy import body, make
+from benchmark.datasets._dataset import Dataset, FileSource, fingerprint, levelled
+from benchmark.datasets._tree import check_counts, locate, sizes
 from benchmark.errors import UserError
 
 ARCHIVE = (

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.datasets.arrays import kept_array
-from benchmark.datasets.dataset import ArraySource, Dataset, fingerprint, levelled
-from benchmark.datasets.download import found_or_fetched
-from benchmark.datasets.split import by_class
-from benchmark.datasets.tree import check_counts
+from benchmark.datasets._arrays import kept_array
+from benchmark.datasets._dataset import ArraySource, Dataset, fingerprint, levelled
+from benchmark.datasets._download import found_or_fetched
+from benchmark.datasets._split import by_class
+from benchmark.datasets._tree import check_counts
 from benchmark.errors import UserError
 
 ARCHIVE = "cifar-100-python.tar.gz (https://www.cs.toronto.edu/~kriz/cifar.html)"

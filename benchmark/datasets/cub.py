@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.datasets.birds import family, order
-from benchmark.datasets.dataset import Dataset, FileSource, fingerprint, levelled
-from benchmark.datasets.tree import check_counts, locate, rows, sizes
+from benchmark.datasets._cub_taxonomy import family, order
+from benchmark.datasets._dataset import Dataset, FileSource, fingerprint, levelled
+from benchmark.datasets._tree import check_counts, locate, rows, sizes
 
 ARCHIVE = "CUB_200_2011.tgz (https://www.vision.caltech.edu/datasets/cub_200_2011)"
 FOLDERS = ("CUB_200_2011", "cub")

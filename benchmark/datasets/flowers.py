@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.datasets.dataset import Dataset, FileSource, fingerprint, levelled
-from benchmark.datasets.download import found_or_fetched
-from benchmark.datasets.split import by_class
-from benchmark.datasets.tree import check_counts, sizes
+from benchmark.datasets._dataset import Dataset, FileSource, fingerprint, levelled
+from benchmark.datasets._download import found_or_fetched
+from benchmark.datasets._split import by_class
+from benchmark.datasets._tree import check_counts, sizes
 from benchmark.errors import UserError
 
 ARCHIVE = "102flowers.tgz and imagelabels.mat (https://www.robots.ox.ac.uk/~vgg/data/flowers/102)"

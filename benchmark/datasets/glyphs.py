@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.datasets.dataset import ArraySource, Dataset
+from benchmark.datasets._dataset import ArraySource, Dataset
 from benchmark.seeds import seed
 
 SCRIPTS = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN")

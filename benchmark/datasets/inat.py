@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.datasets.dataset import Dataset, FileSource, fingerprint, levelled
-from benchmark.datasets.tree import SUFFIXES, check_counts, locate, some_sizes
+from benchmark.datasets._dataset import Dataset, FileSource, fingerprint, levelled
+from benchmark.datasets._tree import SUFFIXES, check_counts, locate, some_sizes
 from benchmark.errors import UserError
 from benchmark.seeds import numpy_generator
 

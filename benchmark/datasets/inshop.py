@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.datasets.dataset import Dataset, FileSource, fingerprint, levelled
-from benchmark.datasets.tree import check_counts, locate, rows, sizes
+from benchmark.datasets._dataset import Dataset, FileSource, fingerprint, levelled
+from benchmark.datasets._tree import check_counts, locate, rows, sizes
 from benchmark.errors import UserError
 
 ARCHIVE = (

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.datasets.arrays import kept_array
-from benchmark.datasets.dataset import ArraySource, Dataset, FileSource, fingerprint, levelled
-from benchmark.datasets.download import found_or_fetched
-from benchmark.datasets.tree import check_counts, image_files, sizes
+from benchmark.datasets._arrays import kept_array
+from benchmark.datasets._dataset import ArraySource, Dataset, FileSource, fingerprint, levelled
+from benchmark.datasets._download import found_or_fetched
+from benchmark.datasets._tree import check_counts, image_files, sizes
 from benchmark.errors import UserError
 
 ARCHIVE = "images_background.zip and images_evaluation.zip (https://github.com/brendenlake/omniglot)"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.errors import UserError, unknown
-from benchmark.schema import replacing
+from benchmark.results.schema import replacing
 from benchmark.spec import RECIPE
 
 FOLDER = Path(__file__).parent

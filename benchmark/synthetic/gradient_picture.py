@@ -13,14 +13,14 @@ import torch
 import baselines
 from baselines._contrast import contrastive
 from baselines.contextual import PARAMS, contextual_similarity
-from benchmark.corruption import training_view
 from benchmark.datasets import open_dataset
-from benchmark.inputs import open_inputs
-from benchmark.model import build_model
-from benchmark.samplers import batches
+from benchmark.planning.settings import setting
 from benchmark.seeds import numpy_generator
-from benchmark.settings import setting
 from benchmark.spec import RunSpec
+from benchmark.training.inputs import open_inputs
+from benchmark.training.model import build_model
+from benchmark.training.sampling import batches
+from benchmark.training.training_set import training_view
 
 VERSION = 2  # raise it when the numbers change
 GLYPHS = True  # made from the embedded data

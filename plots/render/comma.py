@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Iterable
 
-from plots.table import Cell, Column, Table
+from plots.tables._table import Cell, Column, Table
 
 KEYS = ("dataset", "protocol", "scale", "method", "variant")
 

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from plots.table import MARKS, Cell, Column, Row, Table, number, shown, signed
+from plots.tables._table import MARKS, Cell, Column, Row, Table, number, shown, signed
 
 PREAMBLE = "\\usepackage{array,booktabs,graphicx} \\usepackage[table]{xcolor}"
 WIDE = 6  # columns that fit a narrow column of a page

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from plots.table import Column, Row, Table, shown
+from plots.tables._table import Column, Row, Table, shown
 
 
 def markdown(tables: Iterable[Table]) -> str:

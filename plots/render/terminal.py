@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from plots.table import Column, Row, Table, shown
+from plots.tables._table import Column, Row, Table, shown
 
 LEGEND = (
     "± half-width of the 95 % t-interval over seeds · * best mean · ≈ not separable from it · "

@@ -10,19 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.errors import unknown
-from benchmark.schema import replacing
-from benchmark.study import SCALES
-from plots import caption, style
-from plots.cells import trains
-from plots.concerns import concerns
-from plots.contest import Contest, contests
-from plots.frames import PAPER_ORDER, Results
+from benchmark.planning.study import SCALES
+from benchmark.results.schema import replacing
+from plots import style
+from plots.data import PAPER_ORDER, Results
 from plots.report import methods, page
 from plots.report.collection import Made, Pictures, collect
 from plots.report.grid import grid, sources
 from plots.report.runs import Groups, packed
-from plots.table import Table
-from plots.verdicts import ranked
+from plots.tables import _caption as caption
+from plots.tables._cells import trains
+from plots.tables._concerns import concerns
+from plots.tables._contest import Contest, contests
+from plots.tables._table import Table
+from plots.tables.verdicts import ranked
 
 FIRST = ("main", "main_cub_cars", "main_sop", "main_256", "inshop")  # tables in the paper's order
 ANALYSES = ("protocol_gap", "robustness_slopes", "verdicts", "audit", "summary")  # have sections of their own

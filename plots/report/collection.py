@@ -15,10 +15,10 @@ import pandas as pd
 
 from benchmark.errors import UserError
 from plots.__main__ import modules, produce
-from plots.frames import Results
+from plots.data import Results
 from plots.report.picture import Picture, picture
 from plots.style import Drawing
-from plots.table import Table
+from plots.tables._table import Table
 
 Pictures = dict[tuple[str, str, str], Picture]  # (name, scale, state of the results) → picture
 PROCESSES = min(4, os.cpu_count() or 1)

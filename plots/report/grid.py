@@ -4,7 +4,7 @@ from typing import Any
 
 from plots import render
 from plots.report.runs import Groups
-from plots.table import MARKS, Cell, Column, Table, number, signed
+from plots.tables._table import MARKS, Cell, Column, Table, number, signed
 
 KEYS = ("dataset", "method", "protocol", "scale")  # what can be filtered
 
@@ -47,7 +47,7 @@ def sources(table: Table) -> dict[str, str]:
 
 
 def cell(cell: Cell, column: Column, notes: dict[str, str], groups: Groups) -> dict[str, Any]:
-    """The parts that `plots.table.shown` joins into one text, apart, so that each can have its look."""
+    """The parts that `plots.tables._table.shown` joins into one text, apart, so that each can have its look."""
     told: dict[str, Any] = {"marks": [notes[note] for note in cell.notes]}
     told["group"] = groups.number(cell.run_ids)
     told["sort"] = cell.text if column.text or cell.value is None else repr(cell.value)

@@ -10,11 +10,11 @@ from collections.abc import Hashable
 from typing import Any
 
 import baselines
-from benchmark.audit import rate_curves
 from benchmark.errors import UserError
-from benchmark.schema import LEDGER_COLUMNS
+from benchmark.results.schema import LEDGER_COLUMNS
+from benchmark.results.tuning_summary import rate_curves
 from plots import style
-from plots.frames import Results, variant_text
+from plots.data import Results, variant_text
 from plots.report.runs import Groups, rounded
 
 

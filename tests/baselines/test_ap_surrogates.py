@@ -10,7 +10,7 @@ from loss_batches import batch, relative
 from torch.nn import functional as F
 
 import baselines
-from baselines import _ranking
+from baselines import _average_precision as _ranking
 
 SURROGATES = {"smooth_ap": oracle.smooth_ap, "roadmap": oracle.sup_ap, "softbin_ap": oracle.softbin_ap}
 

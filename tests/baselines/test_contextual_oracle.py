@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from loss_batches import batch, relative
 
 import baselines
-from baselines import _neighbours
-from baselines._similarity import VARIANTS
+from baselines import _contextual_lists as _neighbours
+from baselines._contextual_definition import VARIANTS
 from baselines.contextual import context_loss, contextual_similarity
 
 KINDS = ["sorted", "shuffled", "unequal", "duplicates", "collapsed", "one_class", "singletons", "perfect"]
@@ -23,7 +23,7 @@ def on_lists(monkeypatch):
     for name, value in (limits | {"ROWS": 10, "TILE": 7}).items():
         monkeypatch.setattr(_neighbours, name, value)
     monkeypatch.setattr("baselines._pairs.WALKS", 500)
-    monkeypatch.delattr("baselines._context._dense")
+    monkeypatch.delattr("baselines._contextual_fast._dense")
 
 
 def compare(embeddings, labels, tolerance, **params):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from trees import TREES
 
-from benchmark.datasets.dataset import Dataset
+from benchmark.datasets._dataset import Dataset
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import csv
 import pytest
 from trees import CARS, cars_devkit
 
+from benchmark.datasets import _cars_taxonomy as makes
 from benchmark.datasets import cars as module
-from benchmark.datasets import makes
 from benchmark.errors import UserError
 
 

@@ -7,7 +7,7 @@ import pytest
 from trees import TREES
 
 from benchmark import datasets
-from benchmark.datasets.dataset import Dataset
+from benchmark.datasets._dataset import Dataset
 from benchmark.errors import UserError
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmark import settings
 from benchmark.datasets import open_dataset
 from benchmark.errors import UserError
-from benchmark.run import run
+from benchmark.planning import settings
 from benchmark.spec import RunSpec
+from benchmark.training.run import run
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 from trees import photo
 
-from benchmark.datasets.dataset import decode
+from benchmark.datasets._dataset import decode
 from benchmark.errors import UserError
 
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from PIL import Image
 from trees import photo
 
-from benchmark import loading, transforms
-from benchmark.datasets.dataset import ArraySource, FileSource
+from benchmark.datasets._dataset import ArraySource, FileSource
 from benchmark.errors import UserError
+from benchmark.images import loading, transforms
 from benchmark.seeds import numpy_generator
 from benchmark.spec import RunSpec
 

@@ -7,7 +7,7 @@ import pytest
 from trees import TREES
 
 from benchmark import datasets
-from benchmark.datasets.survey import survey
+from benchmark.datasets._survey import survey
 from benchmark.errors import UserError
 
 

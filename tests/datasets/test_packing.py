@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from trees import photo
 
-from benchmark import loading, packing, settings, transforms
 from benchmark.__main__ import main
 from benchmark.datasets import open_dataset
+from benchmark.images import loading, packing, transforms
+from benchmark.images.transforms import FirstStep
+from benchmark.planning import settings
 from benchmark.spec import RunSpec
-from benchmark.transforms import FirstStep
 
 SQUARE = {"image_size": 24, "resize": 28, "train_resize": 28, "resize_square": True, "augmentation": "crop"}
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from trees import photo
 
 from benchmark.datasets import open_dataset
-from benchmark.datasets.split import by_class
+from benchmark.datasets._split import by_class
 from benchmark.errors import UserError
 
 SPLIT = ["train", "train", "test", "test"]

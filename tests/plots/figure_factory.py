@@ -10,11 +10,12 @@ from typing import Any
 
 from study_factory import run_row
 
-from benchmark import planner, study
-from benchmark.schema import write_file
+from benchmark.planning import plan as planner
+from benchmark.planning import study
+from benchmark.results.schema import write_file
+from benchmark.results.store import Store, outcome_of
 from benchmark.seeds import numpy_generator
 from benchmark.spec import RunSpec
-from benchmark.store import Store, outcome_of
 
 EPOCHS = 4
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import baselines
-from benchmark.schema import write_file
+from benchmark.results.schema import write_file
+from benchmark.results.store import Store
 from benchmark.seeds import numpy_generator
 from benchmark.spec import FIELDS, RunSpec
-from benchmark.store import Store
 
 METRICS = ["R@1", "R@2", "R@4", "R@8", "R@10", "R@100", "mAP", "mAP@R"]
 METHODS = ("untrained", "contrastive", "triplet", "contextual")

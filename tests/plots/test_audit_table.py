@@ -10,12 +10,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 from report_factory import SKILL, write_flawed, write_study
 
 from benchmark.errors import UserError
-from benchmark.store import Store
-from plots import audit, protocol_gap, render, robustness_slopes, tuning_curves, verdicts
-from plots.concerns import concerns
-from plots.contest import contests
-from plots.frames import Results
+from benchmark.results.store import Store
+from plots import render
+from plots.data import Results
+from plots.figures import tuning_curves
 from plots.stats import paired, slopes
+from plots.tables import audit, protocol_gap, robustness_slopes, verdicts
+from plots.tables._concerns import concerns
+from plots.tables._contest import contests
 
 
 @pytest.fixture(scope="module")

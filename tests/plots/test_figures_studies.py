@@ -3,10 +3,10 @@
 import pytest
 from figure_factory import rehearse
 
-from benchmark import study
 from benchmark.errors import UserError
+from benchmark.planning import study
 from plots.__main__ import modules, produce, write
-from plots.frames import Results
+from plots.data import Results
 
 FIGURES = [
     "overfitting", "convergence", "rolling_point", "gradient_picture", "robustness", "ablation_lambda_gamma",

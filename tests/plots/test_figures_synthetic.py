@@ -5,9 +5,9 @@ import pytest
 
 from benchmark.errors import UserError
 from benchmark.synthetic import gradient_picture, rolling_point, toy_circles
-from plots import inconsistent_labels
 from plots.__main__ import modules, produce
-from plots.frames import Results
+from plots.data import Results
+from plots.figures import inconsistent_labels
 
 FOUND, _ = modules()
 

@@ -5,7 +5,7 @@ import os
 import pytest
 from study_factory import write_study
 
-from benchmark.store import Store
+from benchmark.results.store import Store
 from plots.__main__ import main
 
 

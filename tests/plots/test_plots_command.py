@@ -10,9 +10,9 @@ import pytest
 from study_factory import write_study
 
 import plots
-from benchmark.store import Store
-from plots import published
+from benchmark.results.store import Store
 from plots.__main__ import main, modules
+from plots.tables import _published as published
 
 ROOT = Path(plots.__file__).parents[1]
 
@@ -68,7 +68,7 @@ def test_a_table_that_cannot_be_made_any_more_does_not_stay_behind(results):
 
 
 def test_a_broken_module_is_listed_and_the_others_are_made(results, monkeypatch, capsys):
-    broken = importlib.import_module("plots.gradient_correction")
+    broken = importlib.import_module("plots.tables.gradient_correction")
     monkeypatch.setattr(broken, "make", lambda frame, results: 1 / 0)
     assert main(["tables", "--results", str(results), *SOME]) == 1
     told = capsys.readouterr()

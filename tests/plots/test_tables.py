@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from study_factory import METHODS, metrics_of, write_study
 
-from plots import main, main_cub_cars, regularizer, render
-from plots.frames import Results
+from plots import render
+from plots.data import Results
 from plots.stats import t_interval
-from plots.table import Cell, Column, Row, Section, Table
+from plots.tables import main, main_cub_cars, regularizer
+from plots.tables._table import Cell, Column, Row, Section, Table
 
 
 def tables(root, module=main, scale="quick"):
@@ -93,7 +94,7 @@ def test_diverged_and_failed_runs_are_told_and_not_averaged(tmp_path):
 
 
 def test_a_method_whose_tuning_is_not_finished_keeps_its_row(tmp_path):
-    from benchmark.store import Store
+    from benchmark.results.store import Store
 
     ledger = write_study(tmp_path)
     for row in ledger:

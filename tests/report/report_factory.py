@@ -9,9 +9,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from benchmark.results.store import Store
 from benchmark.seeds import numpy_generator
 from benchmark.spec import FIELDS, RunSpec
-from benchmark.store import Store
 
 RATES = (1e-4, 3.1e-4, 9.8e-4, 3.1e-3, 9.6e-3, 3e-2)
 SKILL = {

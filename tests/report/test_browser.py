@@ -133,8 +133,9 @@ def test_arrow_keys_move_between_cells_and_tab_leaves_the_table(opened):
 
 
 def test_csv_and_latex_can_be_copied(opened, results):
-    from plots import main, render
-    from plots.frames import Results
+    from plots import render
+    from plots.data import Results
+    from plots.tables import main
 
     tab = opened(permissions=["clipboard-read", "clipboard-write"]).tab
     of_scale = Results(results, "quick")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from report_factory import write_study
 
 from benchmark.errors import UserError
-from benchmark.store import Store
+from benchmark.results.store import Store
 from plots import report
 from plots.report import page as template
 from plots.report.runs import Groups, packed, rounded

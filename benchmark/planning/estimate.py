@@ -1,0 +1,60 @@
+"""How long runs will take, from what runs of the same kind took: used by `plan` and at the start of `run`."""
+
+from collections.abc import Iterable
+from statistics import median
+
+from benchmark.results.store import KIND, Outcome
+from benchmark.spec import RunSpec
+
+
+class Estimate:
+    def __init__(self, outcomes: Iterable[Outcome]) -> None:
+        self.seconds: dict[tuple, list[float]] = {}  # of runs of the same kind and length, and coarser
+        self.pace: dict[tuple, list[float]] = {}  # seconds for a batch
+        for outcome in outcomes:
+            self.add(outcome)
+
+    def add(self, outcome: Outcome) -> None:
+        if outcome.status == "ok":
+            for kind in (outcome.kind, outcome.kind[:-1]):  # with and without the method
+                self.seconds.setdefault((kind, outcome.batches), []).append(outcome.seconds)
+                self.pace.setdefault(kind, []).append(outcome.seconds / outcome.batches)
+
+    def of(self, spec: RunSpec) -> float | None:
+        """Seconds for a run, None if nothing like it was ever run."""
+        kind = tuple(getattr(spec, name) for name in KIND)
+        batches = spec.epochs * max(1, spec.batches_per_epoch)
+        for near in (kind, kind[:-1]):
+            if (near, batches) in self.seconds:
+                return median(self.seconds[near, batches])
+        for near in (kind, kind[:-1]):
+            if near in self.pace:
+                return median(self.pace[near]) * batches
+        return None
+
+    def total(self, specs: Iterable[RunSpec], waiting: int = 0, slots: int = 1) -> float | None:
+        """Seconds for all of them and as many more as are `waiting`; None if that is unknown for most."""
+        # Most runs of a plan differ in the seed only, so their times are looked up once per kind and length.
+        cached: dict[tuple, float | None] = {}
+        times: list[float | None] = []
+        for spec in specs:
+            key = (*(getattr(spec, name) for name in KIND), spec.epochs, spec.batches_per_epoch)
+            if key not in cached:
+                cached[key] = self.of(spec)
+            times.append(cached[key])
+        known = [time for time in times if time is not None]
+        if not times and not waiting:
+            return 0.0
+        if 2 * len(known) < len(times) or not known:
+            return None
+        return sum(known) / len(known) * (len(times) + waiting) / max(1, slots)
+
+
+def in_words(seconds: float | None) -> str:
+    if seconds is None:
+        return "unknown yet"
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s" if seconds else "0 s"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} days"

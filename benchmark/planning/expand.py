@@ -1,0 +1,105 @@
+"""Resolution: a line of a study (data set, method, protocol, variation) into a RunSpec that says everything.
+
+Defaults, setting, published values, the study and the variation are laid over each other here and nowhere
+else; `planner.py` multiplies the result by seeds and learning rates.
+"""
+
+from collections.abc import Iterable, Mapping
+from itertools import product
+from typing import Any, NamedTuple
+
+import baselines
+from benchmark.errors import UserError, unknown
+from benchmark.planning import settings
+from benchmark.planning.document import GIVEN, vary_keys
+from benchmark.planning.study import Study
+from benchmark.spec import FIELDS, RunSpec
+
+# Of a method that does not train, so that its row is one run whatever the others' schedule.
+UNTRAINED: dict[str, Any] = {
+    "lr": 1e-3, "epochs": 1, "batches_per_epoch": 1, "lr_steps": (), "warm_epochs": 0, "evaluate_every": 1,
+}  # fmt: skip
+
+
+class Variation(NamedTuple):
+    label: dict[str, Any]  # what the ledger shows
+    changes: dict[str, Any]  # of the spec
+
+
+def varied(study: Study) -> set[str]:
+    """Everything that [vary] changes."""
+    linked = [
+        key for values in study.vary.values() for value in values if isinstance(value, dict) for key in value
+    ]
+    return {*study.vary, *linked}
+
+
+def variations(study: Study, method: str) -> list[Variation]:
+    """Every combination of the varied values that concerns a method."""
+    if study.tuning and "lr" in varied(study):
+        raise UserError(f"study {study.name!r}: lr cannot be in [vary] and in [tuning] at once")
+    options: list[list[tuple[str, Any, dict[str, Any]]]] = []
+    for key, values in study.vary.items():
+        if key.partition(".")[0] in {*baselines.names()} - {method}:
+            continue  # "contextual.lam": the other methods are run once
+        options.append([_option(key, value) for value in values])
+    return [
+        Variation(
+            {key: shown for key, shown, _ in combination}, _united(changes for _, _, changes in combination)
+        )
+        for combination in product(*options)
+    ]
+
+
+def _united(tables: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    return {key: value for table in tables for key, value in table.items()}
+
+
+def _option(key: str, value: Any) -> tuple[str, Any, dict[str, Any]]:
+    if isinstance(value, dict):  # several fields that change together, shown by their `name`
+        changes = {k: v for k, v in value.items() if k != "name"}
+        return key, value.get("name", changes), changes
+    return key, value, {key: value}
+
+
+def resolved(study: Study, dataset: str, method: str, protocol: str, changes: Mapping[str, Any]) -> RunSpec:
+    """defaults ← setting ← published ← study ← variation, with every parameter of the loss spelled out."""
+    card = baselines.card(method)
+    fields = {**settings.setting(study.setting, dataset, method), **study.fields}
+    params = {**card.params, **settings.params(study.setting, dataset, method)}
+    if fields.get("lr") == "published":
+        fields |= {"lr": 1e-3}
+        if card.trains:
+            told = settings.published(method, dataset, study.setting)
+            params |= {key[7:]: value for key, value in told.items() if key.startswith("params.")}
+            fields |= {k: v for k, v in told.items() if k in FIELDS and (k == "lr" or k not in study.fields)}
+    params |= study.params.get(method, {})
+    for key, value in changes.items():
+        owner, _, name = key.partition(".")
+        if owner in ("params", method):
+            params[name] = value
+        elif owner in baselines.names():  # "contextual.lam" concerns one method only
+            continue
+        elif key in FIELDS and key not in GIVEN:
+            fields[key] = value
+        else:
+            raise unknown("key in [vary]", key, vary_keys([method]))
+    if not card.trains:
+        fields |= UNTRAINED
+    if "sampler" not in study.fields and "sampler" not in changes:
+        asked = fields.get("sampler", "method")
+        fields["sampler"] = card.sampler if asked == "method" or card.sampler == "shuffle" else asked
+    typed = {
+        key: _typed(value, card.params.get(key))
+        for key, value in baselines.checked_params(card, params).items()
+    }
+    return RunSpec(**{"dataset": dataset, "method": method, "protocol": protocol, "params": typed, **fields})
+
+
+def _typed(value: Any, default: Any) -> Any:
+    """1 and 1.0 are the same parameter, so they must hash alike."""
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(default, int) and isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value

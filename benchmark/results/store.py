@@ -1,0 +1,226 @@
+"""The store: a results folder with one Parquet file per finished run and one ledger per study.
+
+The runner writes here, tables and figures read here (`Store(results).frame()`), and nothing here needs
+torch. Layout: `runs/<run_id>.parquet`, `studies/<scale>/<study>.parquet`, and `reference/` for runs that
+come with the project.
+"""
+
+import contextlib
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from benchmark.errors import UserError
+from benchmark.results import gathered
+from benchmark.results.schema import Foreign, read_file, schema, write_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+FINISHED = ("ok", "diverged")  # diverging is an outcome of the spec; any other status is worth another try
+KIND = ("dataset", "backbone", "lane", "image_size", "method")  # what the time for a batch depends on
+
+
+OUTCOME = ["run_id", "status", "score", "seconds", "epochs", "batches_per_epoch", "fingerprint", *KIND]
+MANY = 32  # files that are worth gathering
+LEFTOVER = 3600.0  # seconds after which nobody is still writing a file
+
+
+class Outcome(NamedTuple):
+    """What planning has to know about a stored run."""
+
+    status: str
+    score: float | None
+    seconds: float
+    kind: tuple  # values of KIND
+    batches: int
+    fingerprint: str = ""  # of the data
+
+    @property
+    def finished(self) -> bool:
+        return self.status in FINISHED
+
+
+def outcome_of(row: Mapping[str, Any]) -> Outcome:
+    batches = row["epochs"] * max(1, row["batches_per_epoch"])
+    kind = tuple(row[name] for name in KIND)
+    return Outcome(row["status"], row["score"], row["seconds"], kind, batches, row["fingerprint"])
+
+
+class Store:
+    def __init__(
+        self, results: Path, reference: bool = True, notify: Callable[[str], None] = warnings.warn
+    ) -> None:
+        self.results = results
+        self.notify = notify  # told about damaged files
+        self.runs = results / "runs"
+        self.reference = results / "reference" if reference else None
+        self._gathered = results / "cache" / "runs.parquet"
+
+    @classmethod
+    def of_folder(cls, folder: Path) -> "Store":
+        """Any folder with files of runs: a results folder, or one such as `results/reference`."""
+        if (folder / "runs").is_dir():
+            return cls(folder)
+        store = cls(folder)
+        store.reference = folder
+        return store
+
+    def path(self, run_id: str) -> Path:
+        return self.runs / f"{run_id}.parquet"
+
+    def check_writable(self) -> None:
+        try:
+            self.runs.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.runs):
+                pass
+            for leftover in self.runs.glob(".*.tmp"):  # of a driver that was killed while it wrote
+                if time.time() - leftover.stat().st_mtime > LEFTOVER:
+                    leftover.unlink(missing_ok=True)
+        except OSError as problem:
+            raise UserError(
+                f"cannot write to the results folder {str(self.results)!r} ({problem.strerror}); "
+                "choose another one with --results DIR"
+            ) from None
+
+    def write_run(self, row: Mapping[str, Any]) -> None:
+        write_file(self.path(row["run_id"]), [row], "run")
+
+    def outcome(self, run_id: str) -> Outcome | None:
+        """The outcome of one run that was made in this folder, read afresh."""
+        table = self._read(self.path(run_id), OUTCOME, repair=True)
+        return None if table is None else outcome_of(table.to_pylist()[0])
+
+    def outcomes(self, repair: bool = False) -> dict[str, Outcome]:
+        """run_id → outcome of every stored run; with `repair`, damaged files are set aside."""
+        found: dict[str, Outcome] = {}
+        for table in self._tables(OUTCOME, repair):
+            for row in table.to_pylist():
+                if row["status"] in FINISHED or row["run_id"] not in found:  # a failure hides no success
+                    found[row["run_id"]] = outcome_of(row)
+        return found
+
+    def frame(self, columns: list[str] | None = None) -> "pd.DataFrame":
+        """All runs, each once, by run_id; every metric is a column ("test/R@1", fractions)."""
+        import pandas as pd
+        import pyarrow as pa
+
+        tables = self._tables(columns, repair=False)
+        table = pa.concat_tables(
+            [schema("run").empty_table().select(columns or schema("run").names), *tables]
+        )
+        names = [name for name in table.column_names if name != "metrics"]
+        frame = table.select(names).to_pandas()
+        if "metrics" in table.column_names:
+            metrics = pd.DataFrame(
+                [dict(row or ()) for row in table["metrics"].to_pylist()], index=frame.index
+            )
+            frame = pd.concat([frame, metrics], axis=1)
+        if {"run_id", "status"} <= set(frame.columns):
+            # The last one stays: finished rather than failed, made here rather than committed.
+            frame = frame.iloc[frame["status"].isin(FINISHED).argsort(kind="stable")]
+            frame = frame.drop_duplicates("run_id", keep="last").sort_values("run_id", ignore_index=True)
+        return frame
+
+    def gather(self) -> None:
+        """Puts the rows of many files into one, if there are enough new ones for that to pay."""
+        import pyarrow as pa
+
+        current = gathered.stamps(self.runs)
+        known = gathered.read(self._gathered, current, ["run_id"])
+        if len(current) - (0 if known is None else known.num_rows) >= MANY:
+            tables = self._made_here(None, current, repair=False)
+            gathered.write(self._gathered, current, pa.concat_tables(tables))
+
+    def rows(self, run_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """A few runs as dictionaries, metrics as a dictionary too."""
+        wanted = set(run_ids)
+        found = {}
+        for path in [*self._committed(), *map(self.path, sorted(wanted))]:
+            table = self._read(path, None, repair=False)
+            for row in table.to_pylist() if table is not None else []:
+                if row["run_id"] in wanted and (row["status"] in FINISHED or row["run_id"] not in found):
+                    found[row["run_id"]] = row | {"metrics": dict(row["metrics"] or ())}
+        return found
+
+    def ledger_path(self, study: str, scale: str) -> Path:
+        return self.results / "studies" / scale / f"{study}.parquet"
+
+    def write_ledger(self, study: str, scale: str, rows: list[dict[str, Any]]) -> bool:
+        """Brings a ledger up to date; False if it was. Data sets and methods not in `rows` keep theirs."""
+        spoken = {(row["dataset"], row["method"]) for row in rows}
+        try:
+            before = self.ledger_rows(study, scale)
+        except UserError:  # of another version; a ledger is derived
+            before = []
+        after = [row for row in before if (row["dataset"], row["method"]) not in spoken] + rows
+        if before == after:
+            return False
+        write_file(self.ledger_path(study, scale), after, "ledger")
+        return True
+
+    def ledger(self, study: str, scale: str) -> "pd.DataFrame":
+        """What the study consists of: one row per trial and final run, with the run_id of its result."""
+        import pandas as pd
+
+        return pd.DataFrame(self.ledger_rows(study, scale), columns=schema("ledger").names)
+
+    def ledger_rows(self, study: str, scale: str) -> list[dict[str, Any]]:
+        try:
+            table = read_file(self.ledger_path(study, scale), "ledger")
+        except (FileNotFoundError, Foreign):  # a ledger is derived: the next run writes it again
+            return []
+        return [] if table is None else table.to_pylist()
+
+    def _tables(self, columns: list[str] | None, repair: bool) -> list["pa.Table"]:
+        """All runs; one made here comes after, and so replaces, one that came with the project."""
+        committed = [self._read(path, columns, repair) for path in self._committed()]
+        made_here = self._made_here(columns, gathered.stamps(self.runs), repair)
+        return [table for table in committed if table is not None] + made_here
+
+    def _committed(self) -> list[Path]:
+        if self.reference is None:
+            return []
+        return sorted(self.reference.glob("*.parquet")) + sorted(self.reference.glob("runs/*.parquet"))
+
+    def _made_here(
+        self, columns: list[str] | None, current: dict[str, gathered.Stamp], repair: bool
+    ) -> list["pa.Table"]:
+        """Gathered rows where their files have not changed, and the other files one by one."""
+        if not current:
+            return []  # and pyarrow is not even loaded
+        names = schema("run").names if columns is None else columns
+        together = gathered.read(self._gathered, current, list(dict.fromkeys(["run_id", *names])))
+        known = set() if together is None else set(together["run_id"].to_pylist())
+        paths = [self.path(run_id) for run_id in sorted(current.keys() - known)]
+        with ThreadPoolExecutor(4) as pool:  # reading releases the interpreter lock
+            tables = list(pool.map(lambda path: self._read(path, columns, repair), paths))
+        found = [table for table in tables if table is not None]
+        return found if together is None else [together.select(names), *found]
+
+    def _read(self, path: Path, columns: list[str] | None, repair: bool) -> "pa.Table | None":
+        try:
+            table = read_file(path, "run", columns)
+            misplaced = path.parent == self.runs and (
+                table is None
+                or ("run_id" in table.column_names and table["run_id"].to_pylist() != [path.stem])
+            )
+            if misplaced:
+                raise Foreign("does not hold the run that its name says")
+        except FileNotFoundError:  # set aside by another driver just now
+            return None
+        except Foreign as problem:
+            if repair and path.parent == self.runs:
+                with contextlib.suppress(FileNotFoundError):
+                    path.replace(path.with_name(path.name + ".damaged"))
+                remedy = f"set aside as {path.name}.damaged, its run is done again"
+            else:
+                remedy = "left out; python -m benchmark run does its run again"
+            self.notify(f"{path}: {problem}; {remedy}")
+            return None
+        return table

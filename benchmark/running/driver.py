@@ -1,0 +1,173 @@
+"""A session of the runner: says what it will do, does it, keeps ledgers up to date, says what came of it.
+
+`python -m benchmark run` is this with options read from the command line.
+"""
+
+import itertools
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmark.errors import UserError
+from benchmark.planning import plan as planner
+from benchmark.planning.estimate import Estimate, in_words
+from benchmark.planning.plan import Family, Known
+from benchmark.planning.study import Study
+from benchmark.results import optuna_export as dashboard
+from benchmark.results.store import Outcome, Store
+from benchmark.running import provenance as environment
+from benchmark.running.pools import Pool, open_pool
+from benchmark.running.progress import Progress
+from benchmark.running.scheduler import Runner, Shard
+from benchmark.running.worker import EXECUTOR, Job, resolved
+from benchmark.spec import RunSpec
+
+
+@dataclass(frozen=True)
+class Options:
+    data: Path = Path("data")
+    backend: str = "loky"
+    jobs: int | None = None
+    scheduler: str | None = None
+    shard: str = "1/1"
+    retry_failed: bool = False
+    executor: str = EXECUTOR
+
+
+class Session:
+    def __init__(self, studies: list[Study], store: Store, options: Options) -> None:
+        self.studies, self.store, self.options = studies, store, options
+        self.shard = parse_shard(options.shard)
+        if options.executor != EXECUTOR:
+            resolved(options.executor)
+        self.families = {study.name: planner.families(study) for study in studies}
+        self.known: dict[int, Known] = {}  # by identity of the family
+        self.pool: Pool | None = None
+        self.runner: Runner | None = None
+
+    def run(self) -> int:
+        """0 if everything is done, 3 if some runs failed."""
+        self.store.check_writable()
+        outcomes = self.store.outcomes(repair=True)
+        failed = [run_id for run_id, outcome in outcomes.items() if not outcome.finished]
+        again = failed if self.options.retry_failed else []
+        todo, waiting = self._missing({i: o for i, o in outcomes.items() if i not in set(again)})
+        if todo or waiting:
+            self._check_data({spec.dataset for spec in todo.values()})
+            self.pool = open_pool(self.options.backend, self.options.jobs, self.options.scheduler)
+            seconds = Estimate(outcomes.values()).total(todo.values(), waiting, self.pool.slots())
+            self._announce(len(todo), waiting, self.pool.slots(), seconds)
+            commit, dirty = environment.commit()
+            job = Job(
+                data=self.options.data.absolute(),
+                checkpoints=self.store.results.absolute() / "checkpoints",
+                executor=self.options.executor,
+                commit=commit,
+                dirty=dirty,
+            )
+            self.runner = Runner(
+                self.store, self.pool, job, Progress(), outcomes, again, self.shard, advanced=self._advanced
+            )
+            self.runner.run(itertools.chain(*self.families.values()))
+            outcomes = self.runner.outcomes
+            self.stop(kill=False)
+        else:
+            for family in itertools.chain(*self.families.values()):
+                self._advanced(family, family.known(outcomes))
+        self._export(outcomes)
+        self.store.gather()
+        return self._report(outcomes)
+
+    def stop(self, kill: bool = True) -> None:
+        """Ends the workers; after an interruption at once, and what they were doing is done again later."""
+        pool, self.pool = self.pool, None
+        if pool is not None:
+            pool.close(kill)
+
+    def _missing(self, outcomes: dict[str, Outcome]) -> tuple[dict[str, RunSpec], int]:
+        """Runs of this shard that can be done now, and how many follow from tuning."""
+        specs: dict[str, RunSpec] = {}
+        waiting: set[str] = set()
+        for family in itertools.chain(*self.families.values()):
+            known = family.known(outcomes)
+            waiting |= known.waiting
+            for spec in (task.spec for task in known.tasks):
+                if spec.run_id not in outcomes and self.shard.has(spec.run_id):
+                    specs[spec.run_id] = spec
+        return specs, len(waiting)
+
+    def _check_data(self, names: set[str]) -> None:
+        """Missing data are one error now, not one for every run. What is drawn once is drawn here."""
+        if self.options.backend == "dask" or self.options.executor != EXECUTOR:
+            return  # the data may be where the workers are
+        from benchmark.datasets import open_dataset
+
+        for name in sorted(names):
+            open_dataset(name, self.options.data)
+
+    def _announce(self, todo: int, waiting: int, slots: int, seconds: float | None) -> None:
+        names = ", ".join(study.name for study in self.studies)
+        if len(self.studies) > 4:
+            names = f"{len(self.studies)} studies"
+        then = f", then {waiting} more once tuning has chosen" if waiting else ""
+        at_a_time = f"{slots} at a time" if slots else "no worker yet"
+        what = f"{names} at scale {self.studies[0].scale}: {todo} runs now{then}"
+        say(f"{what}, {at_a_time}; time: {in_words(seconds)}")
+
+    def _advanced(self, family: Family, known: Known) -> None:
+        """Writes the ledger of a study when one of its families has moved on."""
+        self.known[id(family)] = known
+        name = family.groups[0].study.name
+        found = self.families[name]
+        if all(id(one) in self.known for one in found):
+            rows = [task.ledger_row() for one in found for task in self.known[id(one)].tasks]
+            self.store.write_ledger(name, family.groups[0].study.scale, rows)
+
+    def _export(self, outcomes: dict[str, Outcome]) -> None:
+        for study in self.studies:
+            path = self.store.results / "optuna" / f"{study.name}-{study.scale}.log"
+            if study.tuning and (self.runner is not None or not path.exists()):
+                dashboard.export(path, self.store.ledger_rows(study.name, study.scale), outcomes)
+
+    def _report(self, outcomes: dict[str, Outcome]) -> int:
+        tasks = [task for known in self.known.values() for task in known.tasks]
+        stored = {task.spec.run_id: outcomes.get(task.spec.run_id) for task in tasks}
+        failed = {
+            run_id: outcome.status for run_id, outcome in stored.items() if outcome and not outcome.finished
+        }
+        diverged = sum(outcome.status == "diverged" for outcome in stored.values() if outcome)
+        did = len(self.runner.done) if self.runner else 0
+        say(f"{did} runs done now, {len(stored)} in all, {diverged} diverged, {len(failed)} failed")
+        if self.runner and (elsewhere := self.runner.elsewhere()):
+            say(f"{elsewhere} runs belong to other shards; type this again when they are done")
+        for name, prints in _fingerprints(stored.values()).items():
+            if len(prints) > 1:
+                say(f"warning: runs on {name} were made from {len(prints)} versions of the data")
+        for known in self.known.values():
+            for method in known.blocked:
+                say(f"{method}: every tuning trial failed, so it has no final runs")
+        if failed:
+            names = " ".join(study.name for study in self.studies)
+            say(f"why: python -m benchmark status {names}; once more: the same command with --retry-failed")
+        return 3 if failed else 0
+
+
+def _fingerprints(outcomes: Iterable[Outcome | None]) -> dict[str, set[str]]:
+    """Data set → fingerprints of the data that its runs saw."""
+    found: dict[str, set[str]] = {}
+    for outcome in outcomes:
+        if outcome is not None and outcome.fingerprint:
+            found.setdefault(outcome.kind[0], set()).add(outcome.fingerprint)
+    return found
+
+
+def parse_shard(text: str) -> Shard:
+    index, _, count = text.partition("/")
+    if not (index.isdecimal() and count.isdecimal() and 1 <= int(index) <= int(count)):
+        raise UserError(f"--shard {text!r} must read I/N, for instance 3/40 for the third of forty")
+    return Shard(int(index) - 1, int(count))
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

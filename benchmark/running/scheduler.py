@@ -1,0 +1,219 @@
+"""The runner: does what a plan still lacks, on any pool of workers, and stores each result at once.
+
+The plan is asked again whenever the runs of a family are finished, so tuning, extension and final runs
+follow from what is stored and a killed sweep goes on where it was. `python -m benchmark run main`
+"""
+
+import heapq
+import itertools
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from benchmark.errors import UserError
+from benchmark.planning.plan import Family, Known
+from benchmark.results.store import Outcome, Store, outcome_of
+from benchmark.running.locks import Claims
+from benchmark.running.pools import Death, Pool
+from benchmark.running.progress import Progress
+from benchmark.running.worker import Job, failure, row, work
+from benchmark.spec import RunSpec
+
+LIVES = 3  # a run that was there so often when a worker died, the last time alone, is what kills them
+POLL = 0.5  # seconds
+
+
+@dataclass
+class Shard:
+    """The share `index` of `count` of all runs, by a hash that does not depend on the plan."""
+
+    index: int = 0
+    count: int = 1
+
+    def has(self, run_id: str) -> bool:
+        return int(run_id[:8], 16) % self.count == self.index
+
+
+@dataclass
+class Ongoing:
+    """A family on its way: what is known of it, and which of its runs are not finished."""
+
+    order: int
+    family: Family
+    known: Known = field(default_factory=lambda: Known([], frozenset(), []))
+    pending: set[str] = field(default_factory=set)
+
+
+class Flight(NamedTuple):
+    """A run at a worker."""
+
+    spec: RunSpec
+    device: str | None
+    alone: bool  # nothing else is at a worker
+
+
+class Runner:
+    def __init__(
+        self,
+        store: Store,
+        pool: Pool,
+        job: Job,
+        progress: Progress,
+        outcomes: dict[str, Outcome],
+        again: Iterable[str] = (),
+        shard: Shard | None = None,
+        advanced: Callable[[Family, Known], None] = lambda family, known: None,
+    ) -> None:
+        """`outcomes` is what is stored, `again` names failures to do once more, `advanced` hears of every step."""
+        self.store, self.pool, self.job, self.progress = store, pool, job, progress
+        self.shard = shard or Shard()
+        self.advanced = advanced
+        self.claims = Claims(store.results / "claims")
+        self.outcomes = dict(outcomes)
+        self.stale: dict[str, int] = {}  # failures to do once more → time of their file
+        for run_id in again:
+            self.outcomes.pop(run_id, None)
+            path = store.path(run_id)
+            self.stale[run_id] = path.stat().st_mtime_ns if path.exists() else 0
+        self.ongoing: list[Ongoing] = []
+        self.waiters: dict[str, list[Ongoing]] = {}  # of runs that are not finished
+        self.mine: set[str] = set()  # of those, the ones of this shard
+        self.waiting = 0  # runs that will follow from tuning
+        self.queue: list[tuple[int, int, RunSpec]] = []  # a heap: the first family first
+        self.counter = itertools.count()
+        self.suspects: list[RunSpec] = []  # workers died with them: nothing runs beside them
+        self.held: list[RunSpec] = []  # by another driver
+        self.flying: dict[Future, Flight] = {}
+        self.deaths: Counter[str] = Counter()
+        self.devices = list(pool.devices)
+        self.done: list[str] = []  # what this session has run
+
+    def run(self, families: Iterable[Family]) -> None:
+        """Returns when there is nothing left that could be done here and now."""
+        self.ongoing = [Ongoing(order, family) for order, family in enumerate(families)]
+        for one in self.ongoing:
+            self._advance(one)
+        self.progress.start(self.left())
+        try:
+            while self._fill():
+                self._collect()
+        finally:
+            self.claims.close()
+            self.progress.close()
+
+    def left(self) -> int:
+        """Runs that are still to do here, as far as the plan can tell."""
+        return len(self.mine) + (self.waiting if self.shard.count == 1 else 0)
+
+    def elsewhere(self) -> int:
+        """Runs that other shards have to do before this one can go on."""
+        return len(self.waiters) - len(self.mine)
+
+    def _advance(self, one: Ongoing) -> None:
+        one.known = one.family.known(self.outcomes)
+        for task in one.known.tasks:
+            run_id = task.spec.run_id
+            if run_id in self.outcomes or run_id in one.pending:
+                continue
+            one.pending.add(run_id)
+            if run_id not in self.waiters and self.shard.has(run_id):
+                self.mine.add(run_id)
+                self._queue(task.spec, one.order)
+            self.waiters.setdefault(run_id, []).append(one)
+        self.waiting = len(frozenset().union(*(other.known.waiting for other in self.ongoing)))
+        self.advanced(one.family, one.known)
+
+    def _queue(self, spec: RunSpec, order: int = -1) -> None:
+        heapq.heappush(self.queue, (order, next(self.counter), spec))
+
+    def _fill(self) -> bool:
+        """Starts as many runs as there is room for. False: nothing is left to wait for."""
+        slots = self.pool.slots()
+        if not self.suspects and not any(flight.alone for flight in self.flying.values()):
+            if not self.queue:  # look again at what another driver had
+                held, self.held = self.held, []
+                for spec in held:
+                    self._queue(spec)
+            while self.queue and len(self.flying) < slots:
+                self._start(heapq.heappop(self.queue)[2])
+        elif not self.flying and slots:
+            self._start(self.suspects.pop(), alone=True)
+        if not self.flying and (self.held or self.queue):
+            time.sleep(POLL)  # for another driver, or for the first worker of a cluster
+        return bool(self.flying or self.held or self.queue or self.suspects)
+
+    def _start(self, spec: RunSpec, alone: bool = False) -> None:
+        run_id = spec.run_id
+        if not self.claims.take(run_id):
+            self.held.append(spec)
+            return
+        outcome = self._stored_meanwhile(run_id)
+        if outcome is not None:
+            self._settle(spec, outcome)
+            return
+        device = self.devices.pop() if self.devices else None
+        future = self.pool.submit(work, spec, replace(self.job, device=device))
+        self.flying[future] = Flight(spec, device, alone)
+
+    def _stored_meanwhile(self, run_id: str) -> Outcome | None:
+        """The result of another driver, if it has finished the run since we planned."""
+        path = self.store.path(run_id)
+        if not path.exists() or self.stale.get(run_id) == path.stat().st_mtime_ns:
+            return None
+        return self.store.outcome(run_id)
+
+    def _collect(self) -> None:
+        done, _ = wait(self.flying, timeout=POLL, return_when=FIRST_COMPLETED)
+        for future in done:
+            flight = self.flying.pop(future)
+            if self.pool.devices:
+                self.devices.append(flight.device)
+            death = self.pool.death(future)
+            finished = self._after_death(flight, death) if death else _row(future)
+            if finished is None:
+                continue
+            self.store.write_run(finished)
+            outcome = outcome_of(finished)
+            self.done.append(flight.spec.run_id)
+            self._settle(flight.spec, outcome)
+            self.progress.finished(flight.spec, outcome)
+
+    def _after_death(self, flight: Flight, death: Death) -> dict[str, Any] | None:
+        """A run whose worker died is tried again, at last alone; None, or its row if it is the killer."""
+        spec = flight.spec
+        self.deaths[spec.run_id] += 1
+        if death.certain or (flight.alone and self.deaths[spec.run_id] >= LIVES):
+            return row(spec, failure(death.status, f"the run ended its worker: {death.reason}"), self.job)
+        self.claims.release(spec.run_id)
+        if self.deaths[spec.run_id] >= LIVES - 1:
+            self.suspects.append(spec)
+        else:
+            self._queue(spec)
+        return None
+
+    def _settle(self, spec: RunSpec, outcome: Outcome) -> None:
+        """A run is finished, here or elsewhere: families that waited for it may go on."""
+        self.claims.release(spec.run_id)
+        self.outcomes[spec.run_id] = outcome
+        self.mine.discard(spec.run_id)
+        for one in self.waiters.pop(spec.run_id, ()):
+            one.pending.discard(spec.run_id)
+            if not one.pending:
+                self._advance(one)
+        self.progress.expect(len(self.done) + self.left())
+
+
+def _row(future: Future) -> dict[str, Any]:
+    """The row of a run; raises what concerns all runs: a full disk, a worker that cannot load the project."""
+    try:
+        return future.result()
+    except (OSError, UserError):
+        raise
+    except Exception as problem:
+        raise UserError(
+            f"a worker cannot start runs ({type(problem).__name__}: {problem}); "
+            "is this project, at this version, installed where the workers run?"
+        ) from problem

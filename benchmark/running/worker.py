@@ -1,0 +1,147 @@
+"""The worker's side of a run: one spec in, one whole row out, whatever happens in between.
+
+`runner.py` sends `work` to a process of this machine or of a cluster. A run that raises becomes a row with
+its traceback; only a full disk is passed on, because no other run could be stored either.
+"""
+
+import contextlib
+import errno
+import importlib
+import json
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchmark.errors import UserError
+from benchmark.running import provenance as environment
+from benchmark.spec import FIELDS, RunSpec
+
+EXECUTOR = "benchmark.training.run:run"
+THREAD_LIMITS = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+
+
+@dataclass(frozen=True)
+class Job:
+    """How to run, as opposed to what: nothing here changes a number."""
+
+    data: Path
+    checkpoints: Path | None
+    executor: str = EXECUTOR  # module:function with the signature of benchmark.training.run.run
+    device: str | None = None
+    commit: str = ""
+    dirty: bool = False
+
+
+def work(spec: RunSpec, job: Job) -> dict[str, Any]:
+    """The row of a run."""
+    run = resolved(job.executor)  # loads torch, which should not count as time of the first run
+    reset_peak_memory()
+    started = time.perf_counter()
+    try:
+        checkpoint = job.checkpoints / f"{spec.run_id}.pt" if job.checkpoints else None
+        result = run(spec, data=job.data, threads=1, device=job.device, checkpoint=checkpoint)
+    except Exception as problem:
+        if isinstance(problem, OSError) and problem.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        result = failure(status_of(problem), traceback.format_exc())
+        if isinstance(problem, UserError):  # it says all there is to say
+            result["error"] = str(problem)
+    seconds = time.perf_counter() - started
+    return row(spec, result, job) | {"seconds": seconds, "peak_memory_mb": peak_memory_mb()}
+
+
+def failure(status: str, error: str) -> dict[str, Any]:
+    return {"status": status, "error": error}
+
+
+def row(spec: RunSpec, result: dict[str, Any], job: Job) -> dict[str, Any]:
+    """A row of the `run` schema from the result of a run."""
+    versions = environment.versions()
+    if job.executor != EXECUTOR:
+        versions = versions | {"executor": job.executor}
+    about = {
+        "run_id": spec.run_id,
+        "spec": spec.canonical(),
+        "status": result["status"],
+        "score": result.get("score"),
+        "best_epoch": result.get("best_epoch"),
+        "metrics": list((result.get("metrics") or {}).items()),
+        "curve": json.dumps(result.get("curve") or []),
+        "histograms": json.dumps(result.get("histograms") or {}),
+        "error": result.get("error") or "",
+        "fingerprint": result.get("fingerprint") or "",
+        "seconds": 0.0,
+        "peak_memory_mb": 0.0,
+        "versions": json.dumps(versions, sort_keys=True),
+        "commit": job.commit,
+        "dirty": job.dirty,
+        "cpu": environment.cpu(),
+        "gpu": environment.gpu(job.device),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    fields = {name: getattr(spec, name) for name in FIELDS}
+    return about | fields | {"params": json.dumps(dict(spec.params), sort_keys=True, separators=(",", ":"))}
+
+
+def resolved(executor: str) -> Callable[..., dict[str, Any]]:
+    module, colon, name = executor.partition(":")
+    try:
+        if not colon:
+            raise ImportError("no colon")
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as problem:
+        raise UserError(
+            f"executor {executor!r} must be an importable module:function ({problem})"
+        ) from problem
+
+
+def status_of(problem: BaseException) -> str:
+    words = f"{type(problem).__name__}: {problem}".lower()
+    memory = isinstance(problem, MemoryError) or "out of memory" in words or "can't allocate memory" in words
+    return "out_of_memory" if memory or "outofmemory" in words else "error"
+
+
+def reset_peak_memory() -> None:
+    """Sets the peak of this process back, so that a run is not charged with an earlier one (Linux only)."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        torch.cuda.reset_peak_memory_stats()
+
+
+def peak_memory_mb() -> float:
+    """Of the graphics card where there is one, else of the process."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        return torch.cuda.max_memory_allocated() / 2**20
+    try:
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    except OSError:
+        pass
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def start_process() -> None:
+    """In every worker process of this machine: leave Ctrl-C to the driver, and go when the driver is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    driver = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == driver:
+            time.sleep(1)
+        os._exit(1)  # killed drivers store nothing: going on would only take the processor from the next one
+
+    threading.Thread(target=watch, daemon=True).start()

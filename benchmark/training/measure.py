@@ -1,0 +1,100 @@
+"""What is measured of a model: a few numbers along the way, everything once at the end.
+
+Under protocol = validation the test set is looked at once, after the epoch has been chosen on held-out classes.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from baselines.contextual import context_loss
+from benchmark.datasets._dataset import ArraySource, Dataset
+from benchmark.evaluation import distance_histograms, health, recall_at_1, retrieval_metrics
+from benchmark.images.ceiling import ceiling
+from benchmark.seeds import numpy_generator
+from benchmark.spec import RunSpec
+from benchmark.training.inputs import Inputs
+from benchmark.training.model import EmbeddingModel
+from benchmark.training.sampling import balanced
+from benchmark.training.training_set import TrainingView
+
+MONITORED_BATCHES = 8  # L_context is monitored on the same few batches after every epoch
+MONITORED_EPS = 0.05  # with the ε of the main setting, whatever the method
+
+
+@dataclass(frozen=True)
+class Judge:
+    spec: RunSpec
+    dataset: Dataset
+    view: TrainingView
+    validation: np.ndarray  # held-out training samples, with protocol = validation
+    query: np.ndarray
+    gallery: np.ndarray | None
+    inputs: Inputs
+    model: EmbeddingModel
+
+    def _embed(self, chunks: Iterable[torch.Tensor]) -> torch.Tensor:
+        self.model.eval()
+        with torch.no_grad():
+            return torch.cat([self.model(x).float() for x in chunks])
+
+    def along(self) -> dict[str, float]:
+        """Train R@1 and the R@1 that chooses the epoch, which is the score."""
+        z = self._embed(self.inputs.plain_train(np.arange(len(self.view.indices))))
+        judged = {
+            "train/R@1": recall_at_1(z, self.view.labels),
+            "mean cosine": float(z.double().mean(0).square().sum()),
+        }
+        if self.spec.monitor:
+            judged |= self._monitored(z)
+        if self.spec.protocol == "validation":
+            held_out = self._embed(self.inputs.plain(self.validation))
+            judged["val/R@1"] = judged["score"] = recall_at_1(held_out, self._labels(self.validation)[:, 0])
+        else:
+            query = self._embed(self.inputs.plain(self.query))
+            gallery = None if self.gallery is None else self._embed(self.inputs.plain(self.gallery))
+            others = None if self.gallery is None else self._labels(self.gallery)[:, 0]
+            judged["test/R@1"] = judged["score"] = recall_at_1(
+                query, self._labels(self.query)[:, 0], gallery, others
+            )
+        return judged
+
+    def _labels(self, indices: np.ndarray) -> np.ndarray:
+        return self.dataset.labels[indices]  # (n, levels)
+
+    def _monitored(self, z: torch.Tensor) -> dict[str, float]:
+        spec, labels = self.spec, self.view.labels
+        order = balanced(
+            labels, spec.batch_size, spec.per_class, numpy_generator("monitor", spec.phase, spec.seed)
+        )
+        values = []
+        for _ in range(MONITORED_BATCHES):
+            batch = next(order)
+            targets = torch.from_numpy(labels[batch]).to(z.device)
+            values.append(
+                float(context_loss(z[torch.from_numpy(batch)], targets, spec.per_class, MONITORED_EPS))
+            )
+        return {
+            "train/L_context": sum(values) / len(values),
+            "train/mAP": retrieval_metrics(z, labels, ks=(1,))["mAP"],
+        }
+
+    def finally_(self) -> tuple[dict[str, float], dict[str, list]]:
+        """Everything about the test set: each level, re-ranking, health, the ceiling of the data; and histograms."""
+        dataset, labels = self.dataset, self._labels(self.query)
+        z = self._embed(self.inputs.plain(self.query))
+        against = None if self.gallery is None else self._embed(self.inputs.plain(self.gallery))
+        others = None if self.gallery is None else self._labels(self.gallery)
+        found = retrieval_metrics(
+            z, labels, against, others, ks=self.spec.ks, levels=dataset.levels, rerank=self.spec.rerank
+        )
+        metrics = {}
+        for name, value in found.items():  # the finest level goes without its name
+            plain = name.removesuffix(f"/{dataset.levels[0]}")
+            metrics[plain if plain.startswith("rerank") else f"test/{plain}"] = value
+        metrics |= {f"health/{name}": value for name, value in health(z, labels[:, 0]).items()}
+        if isinstance(dataset.source, ArraySource) and self.gallery is None:
+            metrics["data/ceiling R@1"] = ceiling(dataset.source.array[self.query], labels[:, 0])
+        return metrics, distance_histograms(z, labels[:, 0])

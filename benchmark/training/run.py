@@ -1,0 +1,77 @@
+"""One run from spec to result: data, model, loss, training, judgement.
+
+`run(spec, data=…)` gives the result part of a row; the runner adds the rest and stores it. The same spec gives the same
+numbers on the same CPU, bit for bit, whatever ran before it or beside it.
+"""
+
+from pathlib import Path
+
+import torch
+
+import baselines
+from benchmark.datasets import open_dataset
+from benchmark.seeds import numpy_generator, torch_generator
+from benchmark.spec import RunSpec
+from benchmark.training.inputs import open_inputs
+from benchmark.training.measure import Judge
+from benchmark.training.model import build_model
+from benchmark.training.sampling import batches
+from benchmark.training.trainer import train
+from benchmark.training.training_set import test_indices, training_view, validation_indices
+
+
+def run(
+    spec: RunSpec, *, data: Path, threads: int = 1, device: str | None = None, checkpoint: Path | None = None
+) -> dict[str, object]:
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # costs, and nothing reads it
+    target = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    card = baselines.card(spec.method)
+    dataset = open_dataset(spec.dataset, data)
+    view = training_view(dataset, spec)
+    inputs, backbone, features = open_inputs(spec, dataset, view, data, target)
+    model = build_model(spec, backbone, features).to(target).to(memory_format=torch.channels_last)
+    loss = baselines.build(
+        spec.method,
+        num_classes=view.classes,
+        embedding_dim=model.out_dim,
+        generator=torch_generator("loss", spec.phase, spec.seed),
+        **spec.params,
+    ).to(target)
+    query, gallery = test_indices(dataset, spec)
+    judge = Judge(spec, dataset, view, validation_indices(dataset, spec), query, gallery, inputs, model)
+    order = batches(
+        card.sampler if spec.sampler == "method" else spec.sampler,
+        view.labels,
+        view.supers if len(dataset.levels) > 1 else None,
+        spec.batch_size,
+        spec.per_class,
+        numpy_generator("batches", spec.phase, spec.seed),
+    )
+    epochs = spec.epochs if card.trains else 0
+    outcome = train(spec, model, loss, inputs, view.labels, order, judge.along, epochs, checkpoint)
+
+    metrics: dict[str, float] = {}
+    histograms: dict[str, list] = {}
+    if outcome.status == "ok":
+        model.load_state_dict(outcome.state)
+        chosen = next(point for point in outcome.curve if point["epoch"] == outcome.best_epoch)
+        metrics = {name: value for name, value in chosen.items() if "/" in name}
+        if (
+            spec.phase == "final"
+        ):  # a trial needs its score only, and on held-out classes it never sees the test set
+            judged, histograms = judge.finally_()
+            metrics |= judged
+    if checkpoint is not None:
+        checkpoint.unlink(missing_ok=True)
+    return {
+        "status": outcome.status,
+        "error": outcome.reason,
+        "curve": outcome.curve,
+        "metrics": metrics,
+        "histograms": histograms,
+        "score": outcome.score if outcome.status == "ok" else None,
+        "best_epoch": outcome.best_epoch,
+        "fingerprint": dataset.fingerprint,
+    }

@@ -1,0 +1,132 @@
+"""The training loop: the same for every method.
+
+Takes a model, a loss and endless batches; gives the curve of train and test R@1 and the weights of the best epoch.
+`run.py` puts the pieces together; nothing here knows data sets or methods by name.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from benchmark.spec import RunSpec
+from benchmark.training.checkpoint import Checkpoint
+from benchmark.training.inputs import Inputs
+from benchmark.training.model import EmbeddingModel
+
+COLLAPSED = 0.9999  # a mean cosine over all pairs from which on an embedding holds nothing
+
+
+@dataclass
+class Outcome:
+    status: str = "ok"  # or "diverged"
+    reason: str = ""
+    curve: list[dict[str, float]] = field(default_factory=list)
+    best_epoch: int = -1
+    score: float = -math.inf
+    state: dict[str, torch.Tensor] = field(default_factory=dict)  # weights of the best epoch
+
+
+def train(
+    spec: RunSpec,
+    model: EmbeddingModel,
+    loss: nn.Module,
+    inputs: Inputs,
+    labels: np.ndarray,  # (n,) of the training view
+    batches: Iterator[np.ndarray],
+    judge: Callable[[], dict[str, float]],  # metrics of the model as it is; "score" is what is maximised
+    epochs: int,
+    checkpoint: Path | None = None,
+) -> Outcome:
+    device = next(model.parameters()).device
+    targets = torch.from_numpy(labels).to(device)
+    optimizer = _optimizer(spec, model, loss)
+    scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, list(spec.lr_steps), spec.lr_factor)
+    amp = spec.precision == "amp" and device.type == "cuda"
+    scaler = torch.amp.GradScaler(enabled=amp)
+    per_epoch = spec.batches_per_epoch or max(1, len(labels) // spec.batch_size)
+    outcome = Outcome()
+    saved = Checkpoint(
+        checkpoint, model=model, loss=loss, optimizer=optimizer, scheduler=scheduler, scaler=scaler
+    )
+    start = saved.restore(outcome)
+    for _ in range(start * per_epoch):  # batches already seen
+        next(batches)
+    if start == 0 and not _record(outcome, model, judge(), epoch=0, lr=spec.lr, candidate=epochs == 0):
+        return outcome
+
+    for epoch in range(start + 1, epochs + 1):
+        model.train()
+        warm = epoch <= spec.warm_epochs
+        todo = [next(batches) for _ in range(per_epoch)]
+        total = 0.0
+        parts: dict[str, float] = {}
+        lr = spec.lr * spec.lr_factor ** sum(epoch > step for step in spec.lr_steps)
+        for batch, x in zip(todo, inputs.train(epoch, todo), strict=True):
+            with torch.autocast(device.type, dtype=torch.float16, enabled=amp):
+                with torch.set_grad_enabled(not warm):
+                    features = model.features(x)
+                z = model.project(model.embed(features))
+            value = loss(z.float(), targets[torch.from_numpy(batch).to(device)])
+            optimizer.zero_grad(set_to_none=True)
+            scaler.scale(value).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            total += value.item()
+            for name, part in getattr(loss, "parts", {}).items():
+                parts[name] = parts.get(name, 0.0) + float(part)
+            if not math.isfinite(total):
+                outcome.status, outcome.reason = "diverged", f"the loss is {value.item()} in epoch {epoch}"
+                return outcome
+        scheduler.step()
+        if epoch % spec.evaluate_every == 0 or epoch == epochs:
+            means = {f"loss/{name}": value / per_epoch for name, value in parts.items()}
+            judged = judge() | means
+            if not _record(
+                outcome, model, judged, epoch=epoch, loss=total / per_epoch, lr=lr, candidate=True
+            ):
+                return outcome
+            saved.save(outcome, epoch)
+    return outcome
+
+
+def _record(
+    outcome: Outcome,
+    model: nn.Module,
+    judged: dict[str, float],
+    *,
+    epoch: int,
+    candidate: bool,
+    **more: float,
+) -> bool:
+    """Adds a point to the curve and keeps the weights if they are the best; False if the run has diverged."""
+    outcome.curve.append({"epoch": epoch} | more | {k: v for k, v in judged.items() if k != "score"})
+    if not math.isfinite(judged["score"]) or judged["mean cosine"] >= COLLAPSED:
+        outcome.status = "diverged"
+        outcome.reason = (
+            f"all embeddings are one point after epoch {epoch} (mean cosine {judged['mean cosine']:.6f})"
+        )
+        return False
+    if candidate and judged["score"] > outcome.score:
+        outcome.score, outcome.best_epoch = judged["score"], epoch
+        outcome.state = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
+    return True
+
+
+def _optimizer(spec: RunSpec, model: EmbeddingModel, loss: nn.Module) -> torch.optim.Optimizer:
+    parts = [
+        (model.backbone, spec.backbone_lr),
+        (model.embedding, 1.0),
+        (model.projector, spec.projector_lr),
+        (loss, spec.proxy_lr),
+    ]
+    groups = [{"params": list(m.parameters()), "lr": spec.lr * times} for m, times in parts]
+    groups = [g for g in groups if g["params"]]
+    if spec.optimizer == "sgd":
+        return torch.optim.SGD(groups, lr=spec.lr, weight_decay=spec.weight_decay)
+    kind = torch.optim.AdamW if spec.optimizer == "adamw" else torch.optim.Adam
+    return kind(groups, lr=spec.lr, weight_decay=spec.weight_decay, fused=True)

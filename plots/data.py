@@ -1,0 +1,139 @@
+"""The runs of a study as one frame: its ledger joined with the stored runs, one row a trial or final run.
+
+Every table and figure starts from `load(results, study, scale)`. Metrics are columns ("test/R@1",
+fractions); a run that the ledger names and that is not there has status "missing". Results made here come
+before those in `results/reference/`.
+"""
+
+import json
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from benchmark.errors import UserError
+from benchmark.results.store import Store
+from plots.tables._table import Table
+
+
+class Results:
+    """A results folder at one scale; reads the runs once, however many tables ask for them."""
+
+    def __init__(self, root: Path, scale: str, runs: pd.DataFrame | None = None) -> None:
+        self.root, self.scale = root, scale
+        if runs is not None:
+            self.runs = runs  # in the place of reading them
+        self.store = Store(root)
+        self.committed = Store(root / "reference", reference=False)
+        self.tables: dict[str, list[Table]] = {}  # made so far, for the summary
+        self._frames: dict[str, pd.DataFrame] = {}
+
+    @cached_property
+    def runs(self) -> pd.DataFrame:
+        return self.store.frame()
+
+    def studies(self) -> list[str]:
+        """The studies that have a ledger at this scale."""
+        folders = [store.ledger_path("_", self.scale).parent for store in (self.store, self.committed)]
+        return sorted({path.stem for folder in folders for path in folder.glob("*.parquet")})
+
+    def frame(self, study: str) -> pd.DataFrame:
+        """One row per ledger row, or a UserError that says how to get some."""
+        if study not in self._frames:
+            self._frames[study] = self._joined(study)
+        return self._frames[study].copy(deep=False)  # writing to one changes no other
+
+    def _joined(self, study: str) -> pd.DataFrame:
+        ledger = self.store.ledger(study, self.scale)
+        if ledger.empty:
+            ledger = self.committed.ledger(study, self.scale)
+        if ledger.empty:
+            raise UserError(
+                f"no results of study {study!r} at scale {self.scale!r} "
+                f"(python -m benchmark run {study} --scale {self.scale})"
+            )
+        return joined(ledger, self.runs)
+
+    def nothing(self) -> pd.DataFrame:
+        """The frame of a study that has not been run."""
+        return joined(self.store.ledger("", self.scale).head(0), self.runs.head(0))
+
+
+def load(results: Path, study: str, scale: str) -> pd.DataFrame:
+    return Results(results, scale).frame(study)
+
+
+def joined(ledger: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    known = [name for name in runs.columns if name == "run_id" or name not in ledger.columns]
+    frame = ledger.merge(runs[known], on="run_id", how="left", validate="many_to_one")
+    frame["status"] = frame["status"].astype(object).where(frame["status"].notna(), "missing")
+    frame["variant"] = [variant_text(json.loads(text or "{}")) for text in frame["variation"]]
+    # Tables filter rows a thousand times, and hundreds of columns are slow one by one: text as objects, then a
+    # copy, which puts the columns of a type into one block.
+    frame = frame.astype({name: object for name, kind in frame.dtypes.items() if kind == "str"}).copy()
+    order = ["dataset", "protocol", "method", "variant", "phase", "trial", "seed", "run_id"]
+    return frame.sort_values(order, ignore_index=True, kind="stable")
+
+
+def variant_text(variation: dict[str, object]) -> str:
+    """{"params.lam": 0.8} → "lam=0.8"; sorted, numbers in their shortest form: how rows are keyed."""
+    short = {key.rpartition(".")[2]: value for key, value in variation.items()}
+    return ";".join(f"{key}={_shortest(short[key])}" for key in sorted(short))
+
+
+def variant_values(text: str) -> dict[str, str]:
+    """The inverse of `variant_text`, with values as text."""
+    return {
+        key: _shortest(value) for key, _, value in (part.partition("=") for part in text.split(";") if part)
+    }
+
+
+def _shortest(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    try:
+        return f"{float(value):.10g}"  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return str(value)
+
+
+def final(frame: pd.DataFrame) -> pd.DataFrame:
+    """The runs that tables are made of: not the tuning trials."""
+    return frame[frame["phase"] == "final"]
+
+
+def finished(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame[frame["status"] == "ok"]
+
+
+def seeds_by(frame: pd.DataFrame, columns: str | list[str], metric: str) -> pd.DataFrame:
+    """Scores as one row a seed and one column a method (or combination of `columns`): what the statistics
+    take.
+    """
+    done = finished(frame)
+    if metric not in done.columns or done.empty:
+        return pd.DataFrame()
+    return done.pivot_table(
+        index="seed", columns=columns, values=metric, aggfunc="mean", dropna=False
+    ).dropna(axis=1, how="all")
+
+
+def curves(
+    frame: pd.DataFrame, keep: Iterable[str] = ("dataset", "protocol", "method", "variant", "seed")
+) -> pd.DataFrame:
+    """What was measured during training, one row an evaluation: epoch, loss, "train/R@1", "test/R@1" …"""
+    points = []
+    for row in finished(frame).to_dict("records"):
+        told = {name: row[name] for name in keep} | {"run_id": row["run_id"]}
+        points += [told | point for point in json.loads(row["curve"] or "[]")]
+    return pd.DataFrame(points)
+
+
+PAPER_ORDER = ("glyphs", "cub", "cars", "sop", "inat", "inshop")
+
+
+def datasets(frame: pd.DataFrame) -> list[str]:
+    """The data sets of a frame, in the paper's order, others after them by name."""
+    place = {name: i for i, name in enumerate(PAPER_ORDER)}
+    return sorted(frame["dataset"].unique(), key=lambda name: (place.get(name, len(place)), name))

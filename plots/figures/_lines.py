@@ -1,0 +1,168 @@
+"""What the figures over λ, noise or batch size share: values as columns, lines with bars over seeds, sentences.
+
+A figure takes its runs with `final_runs`, draws them with `draw_bars` or `draw_curve`, and `words` makes the caption of
+the same runs, so that it cannot describe other bars than those drawn.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib import colormaps, ticker
+from matplotlib.axes import Axes
+
+from benchmark.errors import UserError
+from plots import data as frames
+from plots import style
+from plots.stats import t_interval
+from plots.tables import _caption as caption
+
+MARKERS = "osD^vPX*"
+FEW = 3  # with fewer seeds the t-interval says nothing that could be drawn; the range is shown
+
+
+def final_runs(frame: pd.DataFrame, study: str, *needed: str) -> pd.DataFrame:
+    """The final runs of a study under protocol test, finished or not; a UserError if none has what is needed."""
+    runs = frames.final(frame)
+    runs = with_params(runs[runs["protocol"] == "test"])
+    done = frames.finished(runs)
+    for metric in needed:
+        if done.empty or metric not in done or done[metric].isna().all():
+            raise UserError(
+                f"study {study!r} has no finished run with {metric} (python -m benchmark run {study})"
+            )
+    return runs
+
+
+def with_params(runs: pd.DataFrame) -> pd.DataFrame:
+    """The parameters of the loss as columns "params.lam", "params.gamma" …"""
+    values = [json.loads(text or "{}") for text in runs["params"]]
+    names = sorted({name for one in values for name in one})
+    columns = {f"params.{name}": [one.get(name) for one in values] for name in names}
+    return runs.assign(**columns)
+
+
+def curves(runs: pd.DataFrame, *keep: str) -> pd.DataFrame:
+    """What was measured during training, one row an evaluation, with `step` in batches."""
+    columns = ("dataset", "method", "seed", "batches_per_epoch", *keep)
+    points = frames.curves(runs, columns)
+    return points.assign(step=points["epoch"] * points["batches_per_epoch"]) if len(points) else points
+
+
+def spread(values: Iterable[float]) -> tuple[float, float, float]:
+    """Mean, low and high: the 95 % t-interval, of two values their range, of one nothing."""
+    x = np.asarray([value for value in values if np.isfinite(value)], dtype=float)
+    if len(x) >= FEW:
+        interval = t_interval(x)
+        return interval.mean, interval.low, interval.high
+    return (float(x.mean()), float(x.min()), float(x.max())) if len(x) else (np.nan, np.nan, np.nan)
+
+
+def table(runs: pd.DataFrame, by: str, metric: str, log: bool = False) -> pd.DataFrame:
+    """by, mean, low, high: one row a value of `by`; with `log`, of the logarithms, so that none falls below 0."""
+    done = frames.finished(runs) if "status" in runs else runs
+    rows = []
+    for value, group in done.groupby(by, sort=True):
+        values = spread(np.log(group[metric].clip(lower=1e-9)) if log else group[metric])
+        rows.append((value, *(np.exp(values) if log else values)))
+    return pd.DataFrame(rows, columns=[by, "mean", "low", "high"]).dropna(subset=["mean"])
+
+
+def draw_bars(
+    axis: Axes,
+    runs: pd.DataFrame,
+    by: str,
+    metric: str,
+    shift: float = 0.0,
+    positions: dict[float, float] | None = None,
+    log: bool = False,
+    **look: Any,
+) -> None:
+    """A line through the means with a bar of their spread at each value of `by`; `shift` keeps bars apart."""
+    found = table(runs.dropna(subset=[metric]), by, metric, log)
+    if found.empty:  # nothing of this line has been run
+        return
+    x = found[by].astype(float) if positions is None else found[by].map(positions)
+    bars = [found["mean"] - found["low"], found["high"] - found["mean"]]
+    drawn = {"capsize": 1.5, "elinewidth": 0.7, "capthick": 0.7, "markersize": 3.5} | look
+    axis.errorbar(x + shift, found["mean"], yerr=bars, **drawn)
+
+
+def draw_curve(
+    axis: Axes, points: pd.DataFrame, by: str, metric: str, log: bool = False, **look: Any
+) -> None:
+    """A line over training with a band of the spread over seeds."""
+    found = table(points.dropna(subset=[metric]), by, metric, log)
+    if found.empty:  # nothing of this line has been run
+        return
+    axis.plot(found[by], found["mean"], **look)
+    axis.fill_between(
+        found[by], found["low"], found["high"], color=look.get("color"), alpha=0.15, linewidth=0
+    )
+
+
+def shifts(count: int, width: float) -> list[float]:
+    """Offsets for so many lines, `width` in all, so that their bars stand beside each other."""
+    return [width * (i / (count - 1) - 0.5) if count > 1 else 0.0 for i in range(count)]
+
+
+def lam_looks(values: Iterable[float]) -> dict[float, dict[str, Any]]:
+    """Colour and marker of each λ: dark at the contrastive end, light at the contextual one."""
+    ordered = sorted(set(values))
+    colours = colormaps["viridis"]
+    places = np.linspace(0.0, 0.8, len(ordered)) if len(ordered) > 1 else [0.0]
+    return {
+        value: {"color": colours(place), "marker": MARKERS[i % len(MARKERS)], "label": f"λ = {value:g}"}
+        for i, (value, place) in enumerate(zip(ordered, places, strict=True))
+    }
+
+
+def log_axis(axis: Any) -> None:
+    """A logarithmic axis with plain numbers: at 1, 2 and 5, or over many decades at 1 only."""
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if high < 300 * low else (1,)))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(ticker.NullFormatter())
+
+
+def panels(runs: pd.DataFrame, height: float = 2.4, legend_rows: int = 2) -> tuple[Any, dict[str, Axes]]:
+    """A figure with one panel a data set, side by side."""
+    names = frames.datasets(frames.finished(runs))
+    width = style.COLUMN if len(names) == 1 else style.PAGE
+    figure, axes = style.figure(1, len(names), width=width, height=height + 0.12 * legend_rows)
+    for axis, name in zip(axes[0], names, strict=True):
+        axis.set_title(name)
+    return figure, dict(zip(names, axes[0], strict=True))
+
+
+def words(study: str, scale: str, runs: pd.DataFrame, what: str, shown: str = "bars") -> str:
+    """The caption: the study's title, what is drawn, seeds and bars, what is missing, protocol, setting, scale.
+
+    `shown` is how the spread over seeds is drawn; "" if `what` says it.
+    """
+    done = frames.finished(runs)
+    said = [caption.first_sentence(study, scale), what, seeds(done, shown) if shown else "", left_out(runs)]
+    said.append(caption.protocol("test", done))
+    varied = {key for text in runs["variation"] for key in json.loads(text or "{}")}
+    for name in frames.datasets(done):
+        said.append(f"{name}: {caption.setting(done[done['dataset'] == name], varied)}")
+    said.append(caption.SCALES.get(scale, ""))
+    return " ".join(part for part in said if part)
+
+
+def seeds(done: pd.DataFrame, shown: str) -> str:
+    count = int(done["seed"].nunique())
+    if count == 1:
+        return f"One seed: no {shown}."
+    kind = "95 % t-interval" if count >= FEW else "their range"
+    return f"Mean over {count} seeds; {shown}: {kind}."
+
+
+def left_out(runs: pd.DataFrame) -> str:
+    """How many runs are not in the figure, and why."""
+    counts = runs[runs["status"] != "ok"]["status"].value_counts()
+    told = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in sorted(counts.items()))
+    return f"Not shown, of {len(runs)} runs: {told}." if told else ""

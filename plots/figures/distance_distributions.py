@@ -1,0 +1,82 @@
+"""Figure: distances between pairs of test embeddings, with and without M₋ (distribution_plots in the paper).
+
+`python -m plots figures --only distance_distributions` makes it from the study of the same name.
+"""
+
+import json
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from scipy.special import gammaln
+
+from plots import data as frames
+from plots import style
+from plots.data import Results
+from plots.figures import _lines as sweep
+
+KIND = "figure"
+STUDY = "distance_distributions"
+TITLES = {"no_m_minus": "$M_+$ only", "full": "$M_+$ and $M_-$"}
+LOOKS = {"positive": ("#0173b2", "one class"), "negative": ("#d55e00", "two classes")}
+UNIFORM = "#029e73"
+
+
+def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
+    runs = sweep.final_runs(frame, STUDY, "test/R@1")
+    done = frames.finished(runs)
+    names = frames.datasets(done)
+    figure, axes = style.figure(
+        len(names), 2, width=style.PAGE, height=2.2 * len(names) + 0.2, sharey="row", sharex=True
+    )
+    means = {}
+    for row, dataset in zip(axes, names, strict=True):
+        for axis, (variant, title) in zip(row, TITLES.items(), strict=True):
+            mine = done[(done["dataset"] == dataset) & (done["params.variant"] == variant)]
+            means[variant] = _draw(axis, mine)
+            axis.set(title=title, xlabel="distance")
+        row[0].set_ylabel(("" if len(names) == 1 else f"{dataset}: ") + "density")
+    shown = max(axes.flat, key=lambda axis: len(axis.lines))
+    figure.legend(*shown.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    what = (
+        "Densities of the distance between pairs of normalised test embeddings, of one class and of two, each with "
+        "area 1. Green: pairs that are uniform on the sphere of that dimension, about √2 apart. Mean over all "
+        f"pairs: {means['no_m_minus']} without M₋, {means['full']} with it."
+    )
+    return style.Drawing(figure, sweep.words(STUDY, results.scale, runs, what, "bands"))
+
+
+def _draw(axis: Axes, runs: pd.DataFrame) -> str:
+    """Draws the distributions of one variant; returns the mean distance of all pairs in words."""
+    found = [json.loads(text or "{}") for text in runs["histograms"]]
+    found = [histograms for histograms in found if histograms]
+    if not found:
+        axis.text(0.5, 0.5, "not run", transform=axis.transAxes, ha="center")
+        return "not run"
+    edges = np.asarray(found[0]["edges"])
+    middle, width = (edges[1:] + edges[:-1]) / 2, edges[1] - edges[0]
+    for kind, (colour, label) in LOOKS.items():
+        shares = np.array(
+            [np.asarray(one[kind]) / (sum(one[kind]) * width) for one in found]
+        )  # (seeds, bins)
+        mean, low, high = np.array([sweep.spread(column) for column in shares.T]).T
+        axis.plot(middle, mean, color=colour, label=label)
+        axis.fill_between(middle, np.maximum(low, 0), high, color=colour, alpha=0.2, linewidth=0)
+    fine = np.linspace(0.001, 1.999, 400)
+    axis.plot(
+        fine,
+        uniform(fine, int(runs["embedding_dim"].iloc[0])),
+        color=UNIFORM,
+        linestyle="--",
+        label="uniform",
+    )
+    counts = np.array([np.asarray(one["positive"]) + np.asarray(one["negative"]) for one in found]).sum(
+        axis=0
+    )
+    return f"{(middle * counts).sum() / counts.sum():.2f}"
+
+
+def uniform(r: np.ndarray, dim: int) -> np.ndarray:
+    """Density of the distance between two points that are uniform on the unit sphere in `dim` dimensions."""
+    constant = gammaln(dim / 2) - gammaln((dim - 1) / 2) - 0.5 * np.log(np.pi)
+    return np.exp(constant + (dim - 2) * np.log(r) + (dim - 3) / 2 * np.log1p(-(r**2) / 4))

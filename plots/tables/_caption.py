@@ -1,0 +1,126 @@
+"""What a caption says about the runs behind a table or figure: setting, protocol, scale, ceiling, intervals.
+
+Sentences are generated from the rows themselves, so that a caption cannot describe other runs than it shows.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+
+from benchmark.errors import UserError
+from benchmark.planning import study
+from plots.tables._cells import trains
+
+INTERVAL = (
+    "Values in percent: mean ± half-width of the 95 % t-interval over seeds. Bold: the best mean; ≈: not "
+    "separable from it (paired t-tests on shared seeds, Holm over all pairs, 5 %)."
+)
+PAPER = (
+    "Columns “paper”: the published value, in brackets ours minus the paper's; = reproduced (the paper's "
+    "value lies in our interval), ↑ above, ↓ below, ? one seed; without brackets: not run in its setting."
+)
+PROTOCOLS = {
+    "test": "chosen on the test classes, as the paper does",
+    "validation": "chosen on held-out training classes, the test classes seen once",
+}
+SCALES = {
+    "quick": "Scale quick: a rehearsal, not evidence.",
+    "laptop": "Scale laptop: this project's embedded data and small network, not the paper's setting.",
+    "paper": "Scale paper: the paper's data and setting.",
+}
+# What decides a run beside method, parameters and seed; rows that differ from the others get a footnote.
+FACTS = (
+    "backbone", "pretrained", "lane", "embedding_dim", "pooling", "layer_norm", "projector", "image_size",
+    "augmentation", "crop_scale", "batch_norm", "optimizer", "batch_size", "per_class", "sampler", "epochs",
+    "batches_per_epoch", "warm_epochs", "train_classes", "test_classes",
+)  # fmt: skip
+
+
+def first_sentence(name: str, scale: str) -> str:
+    """The title of the study, as its TOML says it."""
+    try:
+        found = study.load(name, scale)
+    except UserError:  # results of a study whose file is not here any more
+        return f"{name}."
+    return f"{found.title.rstrip('.')}." + (f" {found.notes.strip()}" if found.notes else "")
+
+
+def protocol(name: str, runs: pd.DataFrame) -> str:
+    """What was chosen, and on which classes."""
+    tuned = runs[runs["protocol"] == name]["trials"].fillna(0).gt(0).any()
+    what = "learning rate and epoch" if tuned else "epoch (the learning rate was given, not tuned)"
+    return f"Protocol {name}: {what} {PROTOCOLS.get(name, '')}."
+
+
+def usual(runs: pd.DataFrame) -> dict[str, Any]:
+    """The most frequent value of each fact, among the runs that train something."""
+    trained = [trains(method) for method in runs["method"]]
+    runs = runs[trained] if any(trained) else runs
+    known = {name: _known(runs[name]) for name in FACTS if name in runs}
+    return {name: _most_frequent(values) for name, values in known.items() if values}
+
+
+def _known(values: pd.Series) -> list[Any]:
+    """As a list: on the few runs of a cell a Series takes fifty times as long."""
+    return [value for value in values.tolist() if value is not None and value == value]
+
+
+def _most_frequent(values: list[Any]) -> Any:
+    counts = Counter(values)
+    most = max(counts.values())
+    return min(value for value, count in counts.items() if count == most)
+
+
+def setting(runs: pd.DataFrame, varied: Iterable[str] = ()) -> str:
+    """How the runs were made, in one sentence; of what the study varies, every value."""
+    if runs.empty:
+        return ""
+    fact = {name: _plain(value) for name, value in usual(runs).items()}
+    for name in set(varied) & set(fact):
+        fact[name] = "/".join(map(_plain, sorted(runs[name].dropna().unique())))
+    weights = "ImageNet weights" if fact["pretrained"] == "True" else "from scratch"
+    parts = [f"{fact['backbone']} ({weights})"]
+    if fact["lane"] == "frozen":
+        parts.append("features frozen, only the head is trained")
+    parts.append(f"embedding {fact['embedding_dim']}")
+    parts.append(f"{fact['pooling']} pooling" + (" and layer norm" if fact["layer_norm"] == "True" else ""))
+    if fact["projector"] != "identity":
+        parts.append(f"projector {fact['projector']}")
+    crop = f" (scale {fact['crop_scale']}–1)" if fact["augmentation"] == "crop" else ""
+    parts.append(f"{fact['image_size']} px, augmentation {fact['augmentation']}{crop}")
+    parts.append(f"batch norm {BATCH_NORM.get(fact['batch_norm'], fact['batch_norm'])}")
+    parts.append(f"batch {fact['batch_size']}, {fact['per_class']} per class")
+    batches = f" of {fact['batches_per_epoch']} batches" if fact["batches_per_epoch"] != "0" else ""
+    parts.append(f"{fact['epochs']} epochs{batches}, {fact['optimizer']}")
+    for side in ("train", "test"):
+        if fact[f"{side}_classes"] != "0":
+            parts.append(f"{side} classes {fact[f'{side}_classes']}")
+    return "; ".join(parts) + "."
+
+
+BATCH_NORM = {"train": "trained", "statistics": "with frozen statistics", "frozen": "frozen"}
+
+
+def unusual(runs: pd.DataFrame, fact: dict[str, Any], varied: set[str]) -> str:
+    """What sets some runs apart from the usual ones of their section, for a footnote; "" for nothing."""
+    apart = []
+    for name, value in fact.items():
+        seen = set() if name in varied else set(_known(runs[name]))
+        if seen - {value}:
+            values = sorted(map(_plain, seen))
+            apart.append(f"{name} {' and '.join(values)} (others {_plain(value)})")
+    return "trained with " + ", ".join(apart) if apart else ""
+
+
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+
+
+def ceiling(runs: pd.DataFrame) -> str:
+    """The best R@1 that the labels of the data allow, where the data set can tell."""
+    if "data/ceiling R@1" not in runs or runs["data/ceiling R@1"].dropna().empty:
+        return ""
+    best = 100 * runs["data/ceiling R@1"].max()
+    return f"R@1 cannot exceed {best:.1f} here: some images of different classes are equal."

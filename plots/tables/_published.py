@@ -1,0 +1,56 @@
+"""The paper's own numbers: every value of its ten tables, from `results/published/*.csv`, one file per table.
+
+Tables put them beside ours (`comparison.py`). Values are percent, as printed; `variant` is "key=value;…" of
+the study's [vary] keys; provenance says whether the paper reproduced a number itself or copied it.
+"""
+
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+from benchmark.errors import unknown
+
+FOLDER = Path(__file__).resolve().parents[2] / "results" / "published"
+
+
+def names(folder: Path = FOLDER) -> list[str]:
+    """The tables there are, by the names that studies and modules of `plots/` have."""
+    return sorted(path.stem for path in folder.glob("*.csv"))
+
+
+@cache
+def _read(path: Path) -> pd.DataFrame:
+    text = ["table", "dataset", "method", "title", "variant", "metric", "provenance", "source"]
+    frame = pd.read_csv(
+        path, dtype=dict.fromkeys(text, str), na_values={"spread": "", "trials": ""}, keep_default_na=False
+    )
+    return frame.astype({"value": float, "spread": float, "trials": "Int64"})
+
+
+def load(
+    table: str | None = None,
+    *,
+    dataset: str | None = None,
+    method: str | None = None,
+    variant: str | None = None,
+    metric: str | None = None,
+    provenance: str | None = None,
+    folder: Path = FOLDER,
+) -> pd.DataFrame:
+    """The rows that match every filter that is given, in the paper's order."""
+    if table is not None and table not in names(folder):
+        raise unknown("published table", table, names(folder), "results/published/")
+    tables = names(folder) if table is None else [table]
+    frame = pd.concat([_read(folder / f"{name}.csv") for name in tables], ignore_index=True)
+    filters = {
+        "dataset": dataset,
+        "method": method,
+        "variant": variant,
+        "metric": metric,
+        "provenance": provenance,
+    }
+    for column, wanted in filters.items():
+        if wanted is not None:
+            frame = frame[frame[column] == wanted]
+    return frame.reset_index(drop=True)

@@ -1,0 +1,112 @@
+"""The price of selecting on the test set: both protocols side by side, per method, and if the ranking changes.
+
+`python -m plots tables --only protocol_gap` makes one table per study and data set that was run under both.
+"""
+
+import pandas as pd
+
+from benchmark.errors import UserError
+from plots import data as frames
+from plots import style
+from plots.data import Results, final, seeds_by, variant_values
+from plots.stats import holm, protocol_gap, t_interval
+from plots.tables import _caption as caption
+from plots.tables._contest import METRIC, SEPARATOR, known
+from plots.tables._table import Cell, Column, Row, Section, Table
+from plots.tables.verdicts import ranked
+
+KIND = "table"
+STUDY = ""  # every study that has both protocols
+PROTOCOLS = ("test", "validation")
+COLUMNS = (
+    Column("test", "protocol test", "R@1", shaded=True),
+    Column("validation", "protocol validation", "R@1", shaded=True),
+    Column("gap", "difference", digits=2),
+    Column("p", "p (Holm)", digits=3),
+    Column("rank_test", "test", "rank", digits=0),
+    Column("rank_validation", "validation", "rank", digits=0),
+    Column("changed", "changes", "rank", text=True),
+)
+CAPTION = (
+    "R@1 on the test classes in percent, mean ± half-width of the 95 % t-interval over seeds. Protocol test "
+    "chooses learning rate and epoch on the test classes, protocol validation on training classes held out.",
+    "Difference: test − validation on shared seeds, ± half-width; p: paired t, Holm over the methods. It "
+    "holds the optimism of the selection and what the held-out classes would have taught. Ranks of methods "
+    "that cannot be told apart change by chance, too.",
+)
+
+
+def make(frame: pd.DataFrame, results: Results) -> list[Table]:
+    del frame
+    tables = []
+    for study in ranked(results.studies()):
+        runs = final(results.frame(study))
+        runs = runs.assign(contender=runs["method"] + SEPARATOR + runs["variant"])
+        for dataset in frames.datasets(runs):
+            table = _table(study, dataset, runs[runs["dataset"] == dataset], results.scale)
+            tables += [table] if table else []
+    if not tables:
+        raise UserError(
+            f"no study at scale {results.scale!r} has finished runs under both protocols "
+            f"(python -m benchmark run main --scale {results.scale})"
+        )
+    return tables
+
+
+def _table(study: str, dataset: str, runs: pd.DataFrame, scale: str) -> Table | None:
+    sides = {name: runs[runs["protocol"] == name] for name in PROTOCOLS}
+    scores = {name: 100 * seeds_by(side, "contender", METRIC) for name, side in sides.items()}
+    gaps = protocol_gap(scores["test"], scores["validation"])
+    if gaps.empty:
+        return None
+    adjusted = dict(zip(gaps.index, holm(gaps["p"]), strict=True))
+    order = [*style.ordered(runs["method"])]
+    names = sorted(gaps.index, key=lambda name: (order.index(name.split(SEPARATOR)[0]), name))
+    rows = [_row(name, gaps.loc[name], adjusted[name], scores, sides, dataset, scale) for name in names]
+    words = f"The price of selecting on the test set: study {study}, data set {dataset}."
+    end = (*CAPTION, caption.SCALES.get(scale, f"Scale {scale}."))
+    return Table(
+        "protocol_gap", f"{study}, {dataset}", COLUMNS, (Section("", tuple(rows)),),
+        (words, *sentences(gaps, scores), *end),
+    )  # fmt: skip
+
+
+def sentences(gaps: pd.DataFrame, scores: "Sides") -> list[str]:
+    """The price in words: the mean over methods within each seed, since methods share the luck of a seed."""
+    names = list(gaps.index)
+    within = (scores["test"][names] - scores["validation"][names]).dropna().mean(axis=1)
+    mean = t_interval(within)
+    spread = "" if pd.isna(mean.half) else f" ± {mean.half:.2f}"
+    changed = int(gaps["changed"].sum())
+    lines = []
+    if mean.n:
+        words = "higher" if mean.mean >= 0 else "lower"
+        lines.append(
+            f"Under protocol test R@1 is {abs(mean.mean):.2f}{spread} points {words}, mean over methods."
+        )
+    top = [scores[side][names].mean().idxmax() for side in PROTOCOLS]
+    same = "the best method is the same" if top[0] == top[1] else "the best method is another one"
+    lines.append(f"The rank of {changed} of {len(names)} changes; {same}.")
+    return lines
+
+
+Sides = dict[str, pd.DataFrame]  # protocol → runs or scores
+
+
+def _row(name: str, gap: pd.Series, p: float, scores: Sides, sides: Sides, dataset: str, scale: str) -> Row:
+    method, _, variant = name.partition(SEPARATOR)
+    cells = {}
+    for side in PROTOCOLS:
+        mean = t_interval(scores[side][name].dropna())
+        ids = tuple(sides[side][sides[side]["contender"] == name]["run_id"])
+        cells[side] = Cell(mean.mean, known(mean.half), mean.n, run_ids=ids)
+    cells |= {
+        "gap": Cell(known(gap["difference"]), known(gap["half"]), int(gap["n"])),
+        "p": Cell(float(p), text="< 0.001" if p < 0.001 else ""),
+        "rank_test": Cell(float(gap["rank_test"])),
+        "rank_validation": Cell(float(gap["rank_validation"])),
+        "changed": Cell(text="yes" if gap["changed"] else "no"),
+    }
+    words = ", ".join(f"{key} {value}" for key, value in variant_values(variant).items())
+    keys = {"dataset": dataset, "scale": scale, "method": method, "variant": variant}
+    return Row(style.title(method) + (f" ({words})" if words else ""), cells, keys)

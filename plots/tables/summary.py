@@ -1,0 +1,68 @@
+"""How many of the paper's numbers were reproduced: the verdicts of all tables, counted.
+
+`python -m plots tables --only summary` makes it from every study that has been run at the scale; the others
+count as not run. Only numbers that the paper measured itself are counted, not those that it copied.
+"""
+
+import importlib
+import statistics
+
+import pandas as pd
+
+from benchmark.errors import UserError
+from plots.data import Results
+from plots.tables import _published as published
+from plots.tables._table import VERDICTS, Cell, Column, Row, Section, Table, all_verdicts
+
+KIND = "table"
+STUDY = ""  # all of them
+LAST = True  # it counts what other tables say
+COLUMNS = (
+    *(Column(verdict, verdict, digits=0) for verdict in VERDICTS),
+    Column("all", "all", digits=0),
+    Column("median", "median ±"),
+)
+
+
+def make(frame: pd.DataFrame, results: Results) -> list[Table]:
+    del frame
+    rows, found = [], []
+    for name in published.names():
+        tables = [table for table in _tables(name, results) if sum(table.verdicts().values())]
+        rows += [_row(f"{name}: {table.part}", [table], results.scale) for table in tables]
+        found += tables
+    caption = (
+        "The paper's numbers against ours: reproduced (the paper's value lies in our 95 % interval), above "
+        "or below it, one seed (no interval), or not run in the paper's setting.",
+        "Median ±: half-width of our intervals; the wider they are, the less “reproduced” says.",
+        "Numbers that the paper copied from other papers are not counted.",
+        f"Scale {results.scale}.",
+    )
+    section = Section("", (*rows, _row("all", found, results.scale)))
+    return [Table("summary", "", COLUMNS, (section,), caption, stub="Table")]
+
+
+def _tables(name: str, results: Results) -> list[Table]:
+    if name in results.tables:
+        return results.tables[name]
+    try:
+        frame = results.frame(name)
+    except UserError:
+        frame = results.nothing()
+    return importlib.import_module(f"plots.tables.{name}").make(frame, results)
+
+
+def _row(title: str, tables: list[Table], scale: str) -> Row:
+    counts = all_verdicts(tables)
+    cells = {verdict: Cell(value=float(count)) for verdict, count in counts.items()}
+    cells["all"] = Cell(value=float(sum(counts.values())))
+    judged = [
+        table.cell(row, column).half
+        for table in tables
+        for row in table.rows()
+        for column in table.columns
+        if row.cells.get(f"{column.key} paper", Cell()).verdict in ("reproduced", "above", "below")
+    ]
+    widths = [half for half in judged if half is not None]
+    cells["median"] = Cell(value=statistics.median(widths)) if widths else Cell()
+    return Row(title, cells, {"dataset": tables[0].part if len(tables) == 1 else "", "scale": scale})

@@ -1,0 +1,107 @@
+"""Who is best, from whom it can be told apart, and how many more seeds would tell it from the others.
+
+`python -m plots tables --only verdicts` makes one table per study and data set; the report page begins
+with the same contests in words (`contest.py`).
+"""
+
+import pandas as pd
+
+from benchmark.errors import UserError
+from plots import data as frames
+from plots.data import Results
+from plots.stats import probability_of_improvement
+from plots.tables import _caption as caption
+from plots.tables._contest import Contest, contests, known
+from plots.tables._table import Cell, Column, Row, Section, Table
+
+KIND = "table"
+STUDY = ""  # all of them
+COLUMNS = (
+    Column("score", "R@1", shaded=True),
+    Column("difference", "behind the best", digits=2),
+    Column("p", "p (Holm)", digits=3),
+    Column("separable", "separable", text=True),
+    Column("wins", "best wins on a seed", text=True),
+    Column("more", "more seeds", text=True),
+)
+CAPTION = (
+    "R@1 in percent, mean ± half-width of the 95 % t-interval over seeds; behind the best: paired difference "
+    "on shared seeds, ± half-width. Separable: paired t-test, Holm over all pairs of the section, 5 %.",
+    "Best wins on a seed: probability that the best scores higher in a run with the same seed, with its 95 % "
+    "interval (exact for normal differences).",
+    "More seeds: to add for a power of 80 % at the level of Holm's first step, if the difference seen is the "
+    "true one. Rank tests are left out: with five seeds their smallest p is 1/16.",
+)
+
+
+def make(frame: pd.DataFrame, results: Results) -> list[Table]:
+    del frame
+    tables = []
+    for study in ranked(results.studies()):
+        by_dataset: dict[str, list[Contest]] = {}
+        for contest in contests(results.frame(study)):
+            by_dataset.setdefault(contest.dataset, []).append(contest)
+        for dataset in frames.datasets(pd.DataFrame({"dataset": list(by_dataset)})):
+            tables.append(_table(study, dataset, by_dataset[dataset], results.scale))
+    if not tables:
+        raise UserError(
+            f"no study at scale {results.scale!r} has two methods with finished runs "
+            f"(python -m benchmark run main --scale {results.scale})"
+        )
+    return tables
+
+
+def ranked(studies: list[str]) -> list[str]:
+    """The main comparisons first."""
+    return sorted(studies, key=lambda name: (name != "main", not name.startswith("main"), name))
+
+
+def _table(study: str, dataset: str, found: list[Contest], scale: str) -> Table:
+    sections = tuple(
+        Section(
+            ", ".join(contest.place().split(", ")[1:]),
+            tuple(_row(contest, name) for name in contest.ordered()),
+        )
+        for contest in found
+    )
+    words = [f"Verdicts on study {study}, data set {dataset}."]
+    words += [f"{contest.place()}: {' '.join(contest.sentences())}" for contest in found[:4]]
+    end = (*CAPTION, caption.SCALES.get(scale, f"Scale {scale}."))
+    return Table("verdicts", f"{study}, {dataset}", COLUMNS, sections, (*words, *end))
+
+
+def _row(contest: Contest, name: str) -> Row:
+    mean, told = contest.mean(name), contest.told.loc[name]
+    best = name == contest.best
+    mine = contest.of(name)
+    ids = tuple(mine["run_id"])
+    tied = not best and not told["separable"]
+    cells = {"score": Cell(mean.mean, known(mean.half), mean.n, best=best, tied=tied, run_ids=ids)}
+    if not best:
+        cells |= {
+            "difference": Cell(known(told["difference"]), known(told["half"]), int(told["n"])),
+            "p": Cell(known(told["p"]), text="< 0.001" if told["p"] < 0.001 else ""),
+            "separable": Cell(text="yes" if told["separable"] else "no"),
+            "wins": Cell(text=_wins(contest, name)),
+            "more": Cell(text="" if told["separable"] else _more(contest, name)),
+        }
+    keys = {"dataset": contest.dataset, "protocol": contest.protocol, "scale": contest.scale}
+    keys |= {
+        "method": str(mine["method"].iloc[0]),
+        "variant": contest.variant or str(mine["variant"].iloc[0]),
+    }
+    return Row(contest.title(name), cells, keys)
+
+
+def _wins(contest: Contest, name: str) -> str:
+    chance = probability_of_improvement(contest.scores[contest.best], contest.scores[name])
+    if pd.isna(chance.value):
+        return ""
+    return f"{100 * chance.value:.0f} % ({100 * chance.low:.0f}–{100 * chance.high:.0f})"
+
+
+def _more(contest: Contest, name: str) -> str:
+    if contest.told.loc[name, "n"] < 3:
+        return "?"
+    more = contest.more[name]
+    return "> 1000" if more is None else str(more)

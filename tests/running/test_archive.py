@@ -1,0 +1,60 @@
+"""What a user would lose: the committed results of a project, which a clone shows without training."""
+
+from benchmark.__main__ import main
+from benchmark.results.store import Store
+from benchmark.running.worker import Job, row
+from benchmark.spec import RunSpec
+
+
+def stored(results, study, lr):
+    """A finished run of a study, as a runner leaves it."""
+    store, spec = Store(results), RunSpec(dataset="glyphs", lr=lr)
+    result = {
+        "status": "ok",
+        "score": lr,
+        "metrics": {"test/R@1": 0.5},
+        "curve": [{"epoch": 1}],
+        "best_epoch": 1,
+    }
+    job = Job(data=results, checkpoints=results)
+    store.write_run(row(spec, result, job) | {"seconds": 1.5, "peak_memory_mb": 10.0})
+    entry = {"scale": "laptop", "dataset": "glyphs", "method": "contrastive", "run_id": spec.run_id}
+    store.write_ledger(study, "laptop", [entry | {"study": study}])
+    return spec.run_id
+
+
+def test_archived_runs_count_as_done_in_a_clone_and_keep_every_number(tmp_path):
+    results = tmp_path / "results"
+    run_id = stored(results, "main", 0.01)
+    assert main(["archive", "--results", str(results)]) == 0
+    (results / "reference" / "bench").mkdir()
+    (results / "reference" / "bench" / "losses.parquet").write_bytes(
+        b"no run: must not be taken for a damaged one"
+    )
+    Store(results).path(run_id).unlink()
+    told: list[str] = []
+    clone = Store(results, notify=told.append)
+    assert clone.outcomes()[run_id].score == 0.01
+    assert clone.rows([run_id])[run_id]["metrics"] == {"test/R@1": 0.5}
+    assert Store(results / "reference", reference=False).ledger_rows("main", "laptop")[0]["run_id"] == run_id
+    assert told == []
+
+
+def test_archiving_one_more_study_in_a_clone_keeps_what_was_archived(tmp_path):
+    first = stored(tmp_path / "there", "main", 0.01)
+    assert main(["archive", "--results", str(tmp_path / "there")]) == 0
+    (tmp_path / "here").mkdir()
+    (tmp_path / "there" / "reference").rename(tmp_path / "here" / "reference")
+    second = stored(tmp_path / "here", "ablation", 0.02)
+    assert main(["archive", "--results", str(tmp_path / "here")]) == 0
+    assert set(Store.of_folder(tmp_path / "here" / "reference").outcomes()) == {first, second}
+
+
+def test_nothing_to_archive_is_said(tmp_path, capsys):
+    assert main(["archive", "--results", str(tmp_path)]) == 2
+    assert "holds no run of scale 'laptop'" in capsys.readouterr().err
+
+
+def test_an_unknown_scale_is_refused(tmp_path, capsys):
+    assert main(["archive", "--scale", "lapto", "--results", str(tmp_path)]) == 2
+    assert "did you mean 'laptop'" in capsys.readouterr().err

@@ -1,0 +1,134 @@
+"""What a user would lose without a display: the feeling that it is going somewhere."""
+
+import fcntl
+import io
+import os
+import pty
+import struct
+import subprocess
+import termios
+
+import pytest
+from desk import RUNS, Desk
+
+from benchmark.planning.estimate import Estimate, in_words
+from benchmark.results.store import KIND, Outcome
+from benchmark.running import provenance as environment
+from benchmark.running.pools import Loky
+from benchmark.running.progress import Progress
+from benchmark.spec import RunSpec
+
+
+def of(spec: RunSpec, seconds: float, score: float = 0.5, status: str = "ok") -> Outcome:
+    kind = tuple(getattr(spec, name) for name in KIND)
+    return Outcome(status, score, seconds, kind, spec.epochs * spec.batches_per_epoch)
+
+
+def test_a_sweep_says_at_the_start_what_it_will_do_and_at_the_end_what_it_did(undisturbed: Desk, desk: Desk):
+    done = desk.run()
+    first, *_, last = done.stderr.splitlines()
+    assert "20 runs now, then 8 more" in first
+    assert "time: unknown yet" in first
+    assert last.startswith(f"{RUNS} runs done now")
+    assert "best on glyphs/validation: " in done.stderr
+    planned = desk.call("plan", "small.toml", "--set", "seeds=4", "--jobs", "2").stdout
+    assert "40 runs: 28 done, 0 failed, 12 to do" in planned
+    assert "time with 2 workers: 1 s" in planned
+
+
+def test_a_terminal_gets_one_bar(desk: Desk):
+    outer, inner = pty.openpty()
+    fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("4H", 40, 140, 0, 0))  # lines, columns
+    process = subprocess.Popen(
+        desk.command(*desk.arguments("--backend", "sequential")),
+        cwd=desk.folder,
+        env=desk.environ(),
+        stderr=inner,
+    )
+    os.close(inner)
+    shown = b""
+    while True:
+        try:
+            block = os.read(outer, 65536)
+        except OSError:  # the other side is closed
+            break
+        if not block:
+            break
+        shown += block
+    assert process.wait() == 0
+    assert f"{RUNS}/{RUNS}".encode() in shown
+    assert b"\r" in shown
+
+
+def test_plain_lines_are_few_and_name_the_best_of_every_method():
+    stream = io.StringIO()
+    progress = Progress(stream)
+    progress.start(300)
+    for i in range(300):
+        method = "triplet" if i % 2 else "contrastive"
+        spec = RunSpec(dataset="glyphs", method=method, seed=i)
+        progress.finished(spec, of(spec, 1.0, i / 300, "error" if i == 7 else "ok"))
+    lines = stream.getvalue().splitlines()
+    assert len(lines) <= 3
+    assert lines[-1].startswith("300/300 runs, 1 failed")
+    assert "triplet 99.7, contrastive 99.3" in lines[-1]
+
+
+def test_time_is_estimated_from_runs_of_the_same_kind():
+    spec = RunSpec(dataset="glyphs", epochs=10, batches_per_epoch=20)
+    estimate = Estimate([of(spec, 4.0), of(spec, 6.0), of(spec, 5.0), of(spec.replace(lane="frozen"), 99.0)])
+    assert estimate.of(spec) == 5.0
+    assert estimate.of(spec.replace(epochs=20)) == pytest.approx(10.0)
+    assert estimate.of(spec.replace(method="triplet")) == 5.0
+    assert estimate.of(spec.replace(dataset="cub")) is None
+    assert estimate.total([spec] * 10, waiting=10, slots=2) == pytest.approx(50.0)
+    assert estimate.total([spec.replace(dataset="cub")]) is None
+    assert [in_words(s) for s in (None, 0.2, 75, 600, 7200)] == [
+        "unknown yet",
+        "1 s",
+        "75 s",
+        "10 min",
+        "2.0 h",
+    ]
+
+
+def test_cards_are_handed_out_one_a_worker(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(environment, "gpu_count", lambda: 2)
+    assert Loky(2).devices == ["cuda:0", "cuda:1"]
+    assert Loky(3).devices == ["cuda:0", "cuda:1", "cuda:0"]
+
+
+@pytest.mark.parametrize(("visible", "count"), [("", 0), ("-1", 0), ("0", 1), ("0,3", 2)])
+def test_cards_that_are_hidden_do_not_count(monkeypatch: pytest.MonkeyPatch, visible: str, count: int):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    environment.gpu_count.cache_clear()
+    assert environment.gpu_count() == count
+    environment.gpu_count.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["run", "--help"], ["list"], ["plan", "main"], ["status", "main"]]
+)
+def test_help_list_and_plan_answer_without_loading_torch(desk: Desk, arguments: list[str]):
+    code = (
+        "import sys; from benchmark.__main__ import main\n"
+        f"try: main({arguments!r})\nexcept SystemExit: pass\n"
+        "print([m for m in ('torch', 'pandas', 'optuna', 'joblib') if m in sys.modules])"
+    )
+    done = subprocess.run([*desk.command()[:1], "-c", code], cwd=desk.folder, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr
+
+
+def test_doctor_says_what_to_do(desk: Desk):
+    done = desk.call("doctor")
+    assert done.returncode == 0, done.stdout
+    for word in (
+        "python",
+        "torch",
+        "processor",
+        "glyphs",
+        "CUB_200_2011",
+        "efficientnet_lite0",
+        "free in results",
+    ):
+        assert word in done.stdout

@@ -1,0 +1,106 @@
+"""What a user would lose: a network that is not the one the setting describes."""
+
+import pytest
+import torch
+
+from benchmark.errors import UserError
+from benchmark.planning.settings import setting
+from benchmark.spec import RunSpec
+from benchmark.training.model import POOLS, build_backbone, build_model, build_seeded_backbone, gem
+from benchmark.training.trainer import _optimizer
+
+
+def make(**fields):
+    spec = RunSpec(**({"dataset": "glyphs"} | fields))
+    backbone = build_seeded_backbone(spec)
+    return spec, build_model(spec, backbone, backbone.out_features)
+
+
+def test_pooling_follows_its_definition():
+    maps = torch.rand(2, 3, 4, 5, dtype=torch.float64)
+    literal = torch.stack([torch.stack([(m**3).mean() ** (1 / 3) for m in image]) for image in maps])
+    assert torch.allclose(gem(maps), literal)
+    assert torch.equal(POOLS["avg_max"](maps), POOLS["average"](maps) + POOLS["max"](maps))
+
+
+def test_embeddings_are_unit_vectors_and_only_training_sees_the_projector():
+    _, model = make(projector="linear", projector_dim=96)
+    z = model(torch.rand(5, 1, 32, 32))
+    assert z.shape == (5, 64)
+    assert model.project(z).shape == (5, 96) == (5, model.out_dim)
+    for x in (z, model.project(z)):
+        assert torch.allclose(x.norm(dim=1), torch.ones(5), atol=1e-5)
+
+
+def test_the_same_seed_gives_the_same_weights_and_leaves_the_global_state_alone():
+    torch.manual_seed(1)
+    before = torch.random.get_rng_state()
+    states = [make(seed=s)[1].state_dict() for s in (0, 0, 1)]
+    assert torch.equal(torch.random.get_rng_state(), before)
+    assert all(torch.equal(a, b) for a, b in zip(states[0].values(), states[1].values(), strict=True))
+    assert not torch.equal(states[0]["embedding.weight"], states[2]["embedding.weight"])
+
+
+@pytest.mark.parametrize(
+    ("mode", "statistics_move", "affine_trains"),
+    [("train", True, True), ("statistics", False, True), ("frozen", False, False)],
+)
+def test_batch_norm_modes_freeze_what_they_say(mode, statistics_move, affine_trains):
+    _, model = make(batch_norm=mode)
+    norm = next(m for m in model.backbone.modules() if isinstance(m, torch.nn.BatchNorm2d))
+    before = norm.running_mean.clone()
+    model.train()
+    model(torch.rand(8, 1, 32, 32)).sum().backward()
+    assert torch.equal(norm.running_mean, before) != statistics_move
+    assert norm.weight.requires_grad == affine_trains
+
+
+@pytest.mark.parametrize(("name", "side"), [("224", 224), ("256", 256)])
+def test_the_papers_resnet50_settings_build_step_and_embed(name, side):
+    fields = setting(name, "cub") | {"pretrained": False}
+    spec, model = make(**fields, seed=0)
+    loss = torch.nn.Linear(1, 1)  # stands for proxies
+    model.train()
+    x = torch.rand(2, 3, side, side)
+    features = model.features(x)
+    assert features.shape == (2, 2048)
+    z = model.embed(features)
+    assert z.shape == (2, 512)
+    assert model.project(z).shape == (2, 2048 if name == "224" else 512)
+    optimizer = _optimizer(spec.replace(lr=1e-4), model, loss)
+    rates = [group["lr"] for group in optimizer.param_groups]
+    if name == "224":
+        assert rates == pytest.approx([1e-4, 1e-4, 2e-4, 1e-2])  # backbone, embedding, projector, proxies
+        assert isinstance(optimizer, torch.optim.AdamW)
+    else:
+        assert rates == pytest.approx([5e-5, 1e-4, 1e-2])
+        assert isinstance(model.norm, torch.nn.LayerNorm)
+        assert not model.norm.elementwise_affine
+    before = model.embedding.weight.clone()
+    model.project(z)[0].sum().backward()
+    optimizer.step()
+    assert not torch.equal(before, model.embedding.weight)
+    norms = [m for m in model.backbone.modules() if isinstance(m, torch.nn.BatchNorm2d)]
+    assert norms
+    assert not any(m.training for m in norms)
+    assert all(m.weight.requires_grad == (name == "256") for m in norms)
+    assert optimizer.defaults["weight_decay"] == 1e-4
+
+
+def test_lite0_weights_from_the_package_are_the_imagenet_ones():
+    backbone = build_backbone("efficientnet_lite0", pretrained=True)
+    again = build_backbone("efficientnet_lite0", pretrained=True)
+    backbone.module.eval(), again.module.eval()
+    x = torch.rand(1, 3, 64, 64)
+    with torch.no_grad():
+        a, b = backbone.module(x), again.module(x)
+    assert a.shape[:2] == (1, 1280)
+    assert torch.equal(a, b)
+
+
+def test_any_timm_name_works_and_a_wrong_one_is_refused():
+    assert build_backbone("resnet10t", pretrained=False).out_features == 512
+    with pytest.raises(UserError, match="unknown backbone 'resnet51x'"):
+        build_backbone("resnet51x", pretrained=False)
+    with pytest.raises(UserError, match="no pretrained weights"):
+        build_backbone("convnet", pretrained=True)
