@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmark.errors import UserError
 from benchmark.results.schema import Foreign, read_file, schema, write_table
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def read(path: Path, current: Mapping[str, Stamp], columns: list[str]) -> "pa.Ta
 
     try:
         table = read_file(path, "gathered", [*columns, "size", "modified"])
-    except (FileNotFoundError, Foreign, UserError):  # of another version: it is made again
+    except (FileNotFoundError, Foreign):  # of another version: it is made again
         return None
     if table is None:
         return None

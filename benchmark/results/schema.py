@@ -5,19 +5,21 @@ touched.
 """
 
 import contextlib
+import dataclasses
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmark.errors import UserError
 from benchmark.spec import FIELDS
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-VERSION = 1  # raise it with every change of a column
+VERSION = (
+    1  # raise it when a column changes its meaning; a new column needs none, older files are read without it
+)
 
 RESULT_COLUMNS = {
     "run_id": "string",
@@ -95,9 +97,9 @@ class Foreign(Exception):
 
 
 def read_file(path: Path, kind: str, columns: list[str] | None = None) -> "pa.Table | None":
-    """A file as a table, None if it is of the other kind.
+    """A file as a table, None if it is of the other kind; Foreign if it cannot be read.
 
-    Raises Foreign for damage, UserError for a schema that this version does not know.
+    A column that is younger than the file has the default of its field of the spec, or no value.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -110,18 +112,39 @@ def read_file(path: Path, kind: str, columns: list[str] | None = None) -> "pa.Ta
                 raise Foreign("not written by this benchmark")
             if metadata[b"benchmark.kind"] != kind.encode():
                 return None
-            version = metadata.get(b"benchmark.version", b"?").decode()
-            if version != str(VERSION) or not found.equals(schema(kind)):
-                raise UserError(
-                    f"{path} has schema {version} with {len(found.names)} columns; this version reads "
-                    f"schema {VERSION} with {len(schema(kind).names)}. Move the file away, or use the code "
-                    "that wrote it"
-                )
-            return file.read(columns=columns, use_threads=False)
+            _check(found, kind)
+            wanted = schema(kind) if columns is None else pa.schema([schema(kind).field(n) for n in columns])
+            there = [name for name in wanted.names if name in found.names]
+            table = file.read(columns=there, use_threads=False)
+        filled = [
+            table[field.name] if field.name in there else _missing(field, table.num_rows) for field in wanted
+        ]
+        return pa.table(filled, schema=wanted)
     except (FileNotFoundError, PermissionError):
         raise
     except (pa.ArrowException, OSError) as problem:
         raise Foreign(str(problem).splitlines()[0]) from problem
+
+
+def _check(found: "pa.Schema", kind: str) -> None:
+    """Whether every column of a file is one that this version knows."""
+    known, version = schema(kind), found.metadata.get(b"benchmark.version", b"?").decode(errors="replace")
+    if version != str(VERSION):
+        raise Foreign(f"is of schema {version}, this version of the project reads {VERSION}")
+    for field in found:
+        if field.name not in known.names:
+            raise Foreign(f"has a column {field.name!r}: a newer version of the project wrote it")
+        if field.type != known.field(field.name).type:
+            raise Foreign(f"holds {field.name!r} as {field.type}, not {known.field(field.name).type}")
+
+
+def _missing(field: "pa.Field", rows: int) -> "pa.Array":
+    import pyarrow as pa
+
+    default = FIELDS[field.name].default if field.name in FIELDS else None
+    if default is None or default is dataclasses.MISSING:
+        return pa.nulls(rows, field.type)
+    return pa.array([default] * rows, field.type)
 
 
 def write_file(path: Path, rows: Iterable[Mapping[str, Any]], kind: str) -> None:

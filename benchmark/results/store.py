@@ -154,10 +154,7 @@ class Store:
     def write_ledger(self, study: str, scale: str, rows: list[dict[str, Any]]) -> bool:
         """Brings a ledger up to date; False if it was. Data sets and methods not in `rows` keep theirs."""
         spoken = {(row["dataset"], row["method"]) for row in rows}
-        try:
-            before = self.ledger_rows(study, scale)
-        except UserError:  # of another version; a ledger is derived
-            before = []
+        before = self.ledger_rows(study, scale)
         after = [row for row in before if (row["dataset"], row["method"]) not in spoken] + rows
         if before == after:
             return False

@@ -50,7 +50,7 @@ class Desk:
     def environ(self) -> dict[str, str]:
         return {
             **os.environ,
-            "PYTHONPATH": str(HERE),
+            "PYTHONPATH": os.pathsep.join((str(HERE), str(HERE.parents[1]))),
             "STAND_IN_LOG": str(self.folder / "log"),
             **self.environment,
         }

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmark.errors import UserError
 from benchmark.results.store import MANY, Store
 from benchmark.results.tuning_summary import audit, rate_curves
 from benchmark.running.worker import Job, row
@@ -112,13 +111,32 @@ def test_the_audit_shows_what_each_method_was_given(undisturbed):
         assert curve["lr"].is_monotonic_increasing
 
 
-def test_a_frame_refuses_a_schema_that_it_does_not_know(tmp_path):
+def test_results_stored_before_a_column_was_added_are_read(tmp_path):
     store = Store(tmp_path)
-    store.write_run(row(SPEC, {"status": "ok"}, JOB))
-    table = pq.read_table(store.path(SPEC.run_id)).drop_columns(["pooling"])
-    pq.write_table(table, store.path(SPEC.run_id))
-    with pytest.raises(UserError, match="columns"):
-        store.frame()
+    store.write_run(row(SPEC, {"status": "ok", "score": 0.5}, JOB))
+    path = store.path(SPEC.run_id)
+    pq.write_table(pq.read_table(path).drop_columns(["pooling", "lr_steps", "histograms"]), path)
+    (read,) = store.rows([SPEC.run_id]).values()
+    assert (read["pooling"], read["lr_steps"], read["histograms"]) == ("gem", [], None)
+    assert store.frame()["pooling"].tolist() == ["gem"]
+    assert store.outcomes()[SPEC.run_id].score == 0.5
+    store.write_ledger(
+        "main", "quick", [{"dataset": "glyphs", "method": "triplet", "lr": 0.1, "tuned": "{}"}]
+    )
+    ledger = store.ledger_path("main", "quick")
+    pq.write_table(pq.read_table(ledger).drop_columns(["tuned"]), ledger)
+    assert [(r["lr"], r["tuned"]) for r in store.ledger_rows("main", "quick")] == [(0.1, None)]
+
+
+def test_a_file_of_a_newer_version_is_named_and_the_others_are_read(tmp_path):
+    store = Store(tmp_path)
+    other = SPEC.replace(seed=7)
+    for spec in (SPEC, other):
+        store.write_run(row(spec, {"status": "ok"}, JOB))
+    table = pq.read_table(store.path(SPEC.run_id))
+    pq.write_table(table.append_column("colour", [["red"]]), store.path(SPEC.run_id))
+    with pytest.warns(UserWarning, match=f"{SPEC.run_id}.*'colour': a newer version"):
+        assert set(store.outcomes()) == {other.run_id}
 
 
 def test_gathering_changes_no_row_whatever_happens_to_the_files(tmp_path):
