@@ -23,14 +23,18 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 LIST = "python -m benchmark list"
-WORDS = (
-    "TITLE",
-    "SOURCE",
-    "SAMPLER",
-    "PARAMS",
-    "SEARCH",
-    "TRAINS",
-)  # what a file may say about its method; TITLE it must
+# What a file may say about its method, as literals; TITLE it must.
+WORDS = ("TITLE", "SOURCE", "GROUP", "YEAR", "SAMPLER", "WARM_UP", "NEEDS", "PARAMS", "SEARCH", "TRAINS")
+SAMPLERS = ("balanced", "shuffle")
+GROUPS = {
+    "paper": "trained in the paper",
+    "copied": "copied by the paper from others",
+    "since": "came later, or is expected by readers",  # and a file that says no group
+}
+NEEDS = {
+    "features": "the pooled features of the batch with their gradient, and the head as a function",
+    "levels": "the labels of the batch at every level of the hierarchy",
+}
 
 # What every method accepts beside its own PARAMS: the similarity regulariser (paper eq. 7), off unless a file says otherwise.
 REGULARISER: dict[str, Any] = {
@@ -48,7 +52,11 @@ class Card:
     title: str  # in tables
     summary: str  # first line of the docstring: what the loss optimises
     source: str
+    group: str  # paper | copied | since: what studies may name instead of methods
+    year: int | None  # of its publication
     sampler: str  # batches that the loss asks for: balanced | shuffle
+    warm_up: bool  # whether its proxies train before the backbone does, where the setting has such epochs
+    needs: tuple[str, ...]  # what its forward sees beyond embeddings and labels: () | features | levels
     params: dict[str, Any]  # every parameter and its default, the regulariser's included
     search: dict[str, list]  # what is tuned beyond the learning rate, from the same budget
     trains: bool
@@ -57,6 +65,12 @@ class Card:
 def names() -> list[str]:
     """Every method, in alphabetical order."""
     return sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("_"))
+
+
+def groups() -> dict[str, list[str]]:
+    """Words that stand for several methods: all, and each group."""
+    cards = [card(name) for name in names()]
+    return {"all": names()} | {group: [c.name for c in cards if c.group == group] for group in GROUPS}
 
 
 def card(name: str) -> Card:
@@ -142,9 +156,16 @@ def _read(path: Path, modified: int) -> Card:
     if missing:
         hint = "baselines/contrastive.py is an example; a file that is no method starts with an underscore"
         raise UserError(f"{path.name} lacks {', '.join(missing)} ({hint})")
-    sampler = said.get("SAMPLER", "balanced")
-    if sampler not in ("balanced", "shuffle"):
-        raise unknown(f"SAMPLER in {path.name}", sampler, ("balanced", "shuffle"))
+    sampler, group, needs = said.get("SAMPLER", "balanced"), said.get("GROUP", "since"), said.get("NEEDS", ())
+    needs = (needs,) if isinstance(needs, str) else tuple(needs)
+    for word, values, choices in (
+        ("SAMPLER", (sampler,), SAMPLERS),
+        ("GROUP", (group,), GROUPS),
+        ("NEEDS", needs, NEEDS),
+    ):
+        for value in values:
+            if value not in choices:
+                raise unknown(f"{word} in {path.name}", value, choices)
     params = REGULARISER | said.get("PARAMS", {})
     for key in said.get("SEARCH", {}):
         if key not in params:
@@ -154,7 +175,11 @@ def _read(path: Path, modified: int) -> Card:
         title=said["TITLE"],
         summary=str(doc).splitlines()[0],
         source=said.get("SOURCE", ""),
+        group=group,
+        year=said.get("YEAR"),
         sampler=sampler,
+        warm_up=said.get("WARM_UP", False),
+        needs=needs,
         params=params,
         search=said.get("SEARCH", {}),
         trains=said.get("TRAINS", True),

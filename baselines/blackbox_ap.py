@@ -13,6 +13,8 @@ from baselines._average_precision import WithContrast
 
 TITLE = "Blackbox-AP"
 SOURCE = "Rolínek et al. 2020"
+GROUP = "paper"
+YEAR = 2020
 SAMPLER = "balanced"
 PARAMS = {
     "strength": 4.0,  # λ of black-box differentiation, how far the second ranking is perturbed, as in the paper's comparison

@@ -20,6 +20,8 @@ __all__ = ["VARIANTS", "Contextual", "build", "context_loss", "contextual_simila
 
 TITLE = "Contextual"
 SOURCE = "Liao, Tsiligkaridis, Kulis 2023"
+GROUP = "paper"
+YEAR = 2023
 SAMPLER = "balanced"
 PARAMS = {
     "k": 4,  # samples per class in the batch

@@ -9,6 +9,8 @@ from torch import nn
 
 TITLE = "Contrastive"
 SOURCE = "Hadsell, Chopra, LeCun 2006"
+GROUP = "paper"
+YEAR = 2006
 SAMPLER = "balanced"
 PARAMS = {
     "pos_margin": 0.9,  # δ+, paper, note on the contrastive loss

@@ -5,6 +5,8 @@ from torch import nn
 
 TITLE = "Fast-AP"
 SOURCE = "Cakir et al. 2019"
+GROUP = "paper"
+YEAR = 2019
 SAMPLER = "balanced"
 PARAMS = {
     "bins": 10,  # as in the paper's comparison

@@ -5,6 +5,8 @@ from torch import nn
 
 TITLE = "MS"
 SOURCE = "Wang et al. 2019"
+GROUP = "paper"
+YEAR = 2019
 SAMPLER = "balanced"
 PARAMS = {
     "alpha": 2.0,  # of positive pairs, as in the paper's comparison

@@ -10,7 +10,10 @@ from baselines._proxies import ProxyLoss
 
 TITLE = "N-Softmax"
 SOURCE = "Zhai, Wu 2019"
+GROUP = "paper"
+YEAR = 2019
 SAMPLER = "shuffle"
+WARM_UP = True
 PARAMS = {
     "temperature": 0.05,  # as in the paper's comparison
 }

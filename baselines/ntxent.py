@@ -10,6 +10,8 @@ from torch import Tensor, nn
 
 TITLE = "NtXent"
 SOURCE = "Sohn 2016; Chen et al. 2020"
+GROUP = "paper"
+YEAR = 2016
 SAMPLER = "balanced"
 PARAMS = {
     "temperature": 0.07,  # as in the paper's comparison

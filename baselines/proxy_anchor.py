@@ -13,7 +13,10 @@ from baselines._proxies import ProxyLoss
 
 TITLE = "Proxy Anchor"
 SOURCE = "Kim et al. 2020"
+GROUP = "paper"
+YEAR = 2020
 SAMPLER = "shuffle"
+WARM_UP = True
 PARAMS = {
     "margin": 0.1,  # as in the paper's comparison
     "alpha": 32.0,

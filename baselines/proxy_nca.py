@@ -13,7 +13,10 @@ from baselines._proxies import ProxyLoss
 
 TITLE = "Proxy NCA"
 SOURCE = "Movshovitz-Attias et al. 2017; Teh et al. 2020"
+GROUP = "paper"
+YEAR = 2017
 SAMPLER = "shuffle"
+WARM_UP = True
 PARAMS = {
     "softmax_scale": 9.0,  # 224 setting; 10 at 256, as in the paper's comparison
 }

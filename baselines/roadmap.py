@@ -15,6 +15,8 @@ from baselines._average_precision import RankLoss, WithContrast
 
 TITLE = "Roadmap"
 SOURCE = "Ramzi et al. 2021"
+GROUP = "paper"
+YEAR = 2021
 SAMPLER = "balanced"
 PARAMS = {
     "tau": 0.01,  # τ, as in the paper's comparison, like the rest

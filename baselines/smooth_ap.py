@@ -13,6 +13,8 @@ from baselines._average_precision import RankLoss, WithContrast
 
 TITLE = "Smooth-AP"
 SOURCE = "Brown et al. 2020"
+GROUP = "paper"
+YEAR = 2020
 SAMPLER = "balanced"
 PARAMS = {
     "tau": 0.01,  # temperature of the sigmoid, as in the paper's comparison

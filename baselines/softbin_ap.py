@@ -13,6 +13,8 @@ from baselines._average_precision import WithContrast
 
 TITLE = "Softbin-AP"
 SOURCE = "Revaud et al. 2019"
+GROUP = "paper"
+YEAR = 2019
 SAMPLER = "balanced"
 PARAMS = {
     "bins": 20,  # as in the paper's comparison

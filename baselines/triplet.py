@@ -10,6 +10,8 @@ from torch import Tensor, nn
 
 TITLE = "Triplet"
 SOURCE = "Weinberger, Blitzer, Saul 2005; distance-weighted mining: Wu et al. 2017"
+GROUP = "paper"
+YEAR = 2005
 SAMPLER = "balanced"
 PARAMS = {
     "margin": 0.05,  # on normalised L2, as in the paper's comparison

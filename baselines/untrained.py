@@ -4,6 +4,7 @@ from torch import Tensor, nn
 
 TITLE = "Untrained"
 SOURCE = ""
+GROUP = "paper"
 SAMPLER = "balanced"
 TRAINS = False
 

@@ -40,7 +40,7 @@ def checked_study(content: Mapping[str, Any]) -> dict[str, Any]:
     for key in ("title", "paper", "notes"):
         if not isinstance(content.get(key, ""), str):
             raise UserError(f"{key} = {content[key]!r} must be a string")
-    methods = _names(content["methods"], "methods", baselines.names(), METHODS)
+    methods = _methods(content["methods"])
     chosen = _names(content["datasets"], "datasets", None)
     for name in chosen:
         datasets.check_name(name)
@@ -147,10 +147,15 @@ def _count(value: object, key: str) -> int:
     return value
 
 
+def _methods(value: object) -> tuple[str, ...]:
+    """A list of methods, or "all" or a group of them."""
+    groups = baselines.groups()
+    if isinstance(value, str):
+        return tuple(groups[_one(value, "methods", groups, METHODS)])
+    return _names(value, "methods", baselines.names(), METHODS)
+
+
 def _names(value: object, key: str, choices: Iterable[str] | None, hint: str = "") -> tuple[str, ...]:
-    """A list of names; "all" stands for every choice."""
-    if value == "all" and choices is not None:
-        return tuple(choices)
     if not isinstance(value, list) or not value or not all(isinstance(name, str) for name in value):
         raise UserError(f"{key} = {value!r} must be a list of names")
     if choices is not None:

@@ -5,15 +5,10 @@ under its parameters of the method. Sources: [224] the paper's main setting, [25
 where text and use differ.
 """
 
+import baselines
 from benchmark.errors import UserError, unknown
 
 Fields = dict[str, object]
-
-PROXY_LOSSES = (
-    "normalized_softmax",
-    "proxy_anchor",
-    "proxy_nca",
-)  # batches by shuffling, with warm-up epochs
 
 
 def _steps(every: int, epochs: int) -> tuple[int, ...]:
@@ -44,10 +39,10 @@ MAIN_BY_DATASET: dict[str, Fields] = {
         "evaluate_every": 5, "ks": (1, 10, 100, 1000),
     },
 }
-MAIN_PROXY: dict[str, Fields] = {  # what differs for proxy losses
-    "cub": {"sampler": "shuffle", "warm_epochs": 10},
-    "cars": {"sampler": "shuffle", "warm_epochs": 10},
-    "sop": {"sampler": "shuffle", "warm_epochs": 1, "epochs": 115, "lr_steps": _steps(21, 115)},
+MAIN_WARM_UP: dict[str, Fields] = {  # what differs for proxy losses, those whose file says WARM_UP
+    "cub": {"warm_epochs": 10},
+    "cars": {"warm_epochs": 10},
+    "sop": {"warm_epochs": 1, "epochs": 115, "lr_steps": _steps(21, 115)},
 }
 
 # [256] appendix G, ablations, regulariser, In-Shop, iNaturalist: as Roadmap, with a faster schedule.
@@ -126,8 +121,8 @@ def setting(name: str, dataset: str, method: str = "") -> Fields:
     """RunSpec fields of a setting on a data set; with a method, also what the setting changes for it."""
     row = _row(name, dataset)
     fields = {**SETTINGS[name][0], **row}
-    if name == "224" and method in PROXY_LOSSES:
-        fields |= MAIN_PROXY.get(dataset, MAIN_PROXY[NEAREST])
+    if name == "224" and method and baselines.card(method).warm_up:
+        fields |= MAIN_WARM_UP.get(dataset, MAIN_WARM_UP[NEAREST])
     return fields
 
 

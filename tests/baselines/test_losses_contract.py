@@ -40,8 +40,10 @@ def value_and_gradient(loss, embeddings, labels):
     return value, grad
 
 
-def test_every_method_of_the_paper_is_there():
-    assert set(THE_PAPERS) <= set(METHODS)
+def test_every_method_of_the_paper_is_there_and_its_studies_name_no_other():
+    groups = baselines.groups()
+    assert set(THE_PAPERS) == set(groups["paper"])
+    assert groups["all"] == METHODS == sorted(groups["paper"] + groups["copied"] + groups["since"])
 
 
 def test_cards_are_read_without_torch():

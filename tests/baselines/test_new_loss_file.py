@@ -66,6 +66,8 @@ def test_it_is_listed_and_meets_the_contract_that_all_methods_meet(project):
         ('"""A loss."""\nTITLE = "x"\nPARAMS = {"a": 1 / 3}\ndef build(): ...', "PARAMS must be a literal"),
         ('"""A loss."""\nTITLE = "x"\nSEARCH = {"a": [1]}\ndef build(): ...', "parameter in SEARCH"),
         ('"""A loss."""\nTITLE = "x"\nSAMPLER = "balance"\ndef build(): ...', "did you mean 'balanced'"),
+        ('"""A loss."""\nTITLE = "x"\nGROUP = "papers"\ndef build(): ...', "did you mean 'paper'"),
+        ('"""A loss."""\nTITLE = "x"\nNEEDS = ("feature",)\ndef build(): ...', "did you mean 'features'"),
     ],
 )
 def test_a_file_that_is_not_complete_says_what_is_missing(text, message, tmp_path, monkeypatch):

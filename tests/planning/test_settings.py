@@ -4,7 +4,8 @@ import pytest
 
 import baselines
 from benchmark.errors import UserError
-from benchmark.planning import settings
+from benchmark.planning import settings, study
+from benchmark.planning.expand import resolved
 from benchmark.spec import FIELDS, RunSpec
 
 PAPER = [("224", d) for d in ("cub", "cars", "sop")]
@@ -56,9 +57,12 @@ def test_the_main_setting_is_as_used():
 
 
 def test_proxy_losses_shuffle_warm_up_and_train_longer_on_sop():
-    cub, sop = (spec("224", d, "proxy_anchor") for d in ("cub", "sop"))
+    main = study.load("main", "paper")
+    cub, sop = (resolved(main, d, "proxy_anchor", "test", {}) for d in ("cub", "sop"))
     assert (cub.sampler, cub.warm_epochs, cub.epochs) == ("shuffle", 10, 60)
     assert (sop.sampler, sop.warm_epochs, sop.epochs, sop.lr_steps[0]) == ("shuffle", 1, 115, 21)
+    warm = {name for name in baselines.groups()["paper"] if baselines.card(name).warm_up}
+    assert warm == {"normalized_softmax", "proxy_anchor", "proxy_nca"}
 
 
 def test_the_second_setting_is_as_used():

@@ -3,6 +3,7 @@
 import pytest
 from desk import STUDY, Desk
 
+import baselines
 from benchmark.errors import UserError
 from benchmark.planning import plan as planner
 from benchmark.planning import study
@@ -76,6 +77,13 @@ def test_overrides_from_the_command_line(load):
     for wrong in ("sedes=3", "seeds", "seeds=x", "tuning.trails=3"):
         with pytest.raises(UserError):
             load(STUDY, "quick", wrong)
+
+
+@pytest.mark.parametrize("word", ["all", "paper", "copied", "since"])
+def test_a_word_stands_for_a_group_of_methods(load, word):
+    assert list(load(STUDY, "quick", f"methods={word}").methods) == baselines.groups()[word]
+    with pytest.raises(UserError, match="did you mean 'paper'"):
+        load(STUDY, "quick", "methods=papers")
 
 
 def test_a_part_of_a_study(load):
