@@ -1,14 +1,55 @@
-"""A lock between processes, for files that many workers want and one must make: packs, frozen features."""
+"""Files that many processes share: the one atomic writer, locks, claims on runs, and arrays that are made once."""
 
+import contextlib
 import fcntl
-from collections.abc import Iterator
-from contextlib import contextmanager
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmark.errors import UserError
 
+if TYPE_CHECKING:
+    import numpy as np
 
-@contextmanager
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary path whose content takes the place of `path` when the block ends well."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        yield temporary
+        descriptor = os.open(temporary, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def kept_array(path: Path, make: "Callable[[], np.ndarray]") -> "np.ndarray":
+    """The array at `path`, memory-mapped and shared by all workers; made first if it is not there."""
+    import numpy as np
+
+    if not path.exists():
+        with locked(path.with_suffix(".lock")):
+            if not path.exists():  # another process may have made it while this one waited
+                save_array(path, make())
+    return np.load(path, mmap_mode="r")
+
+
+def save_array(path: Path, array: "np.ndarray") -> None:
+    """It appears whole or not at all."""
+    import numpy as np
+
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        np.save(file, array)
+
+
+@contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Wait until no other process holds the lock at `path`; the system frees it when its holder is killed."""
     try:
@@ -25,3 +66,52 @@ def locked(path: Path) -> Iterator[None]:
             yield
         finally:
             fcntl.flock(file, fcntl.LOCK_UN)
+
+
+class Claims:
+    """Two drivers on one folder never do the same thing at the same time: a claim is a locked file in it.
+
+    The kernel releases it when its holder dies, however that happens.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.held: dict[str, int] = {}  # run_id → file descriptor
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def take(self, run_id: str) -> bool:
+        """True if the run is ours now, False if another driver has it."""
+        path = self.folder / run_id
+        while True:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(descriptor)
+                return False
+            except OSError as problem:
+                os.close(descriptor)
+                raise UserError(
+                    f"{self.folder} is on a file system that cannot lock files ({problem.strerror}); "
+                    "choose another one with --results DIR"
+                ) from None
+            if _is_file(path, descriptor):
+                self.held[run_id] = descriptor
+                return True
+            os.close(descriptor)  # the former holder removed the file between our open and our lock
+
+    def release(self, run_id: str) -> None:
+        descriptor = self.held.pop(run_id)
+        (self.folder / run_id).unlink(missing_ok=True)  # while it is still locked
+        os.close(descriptor)
+
+    def close(self) -> None:
+        for run_id in list(self.held):
+            self.release(run_id)
+
+
+def _is_file(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False

@@ -18,7 +18,7 @@ import pandas as pd
 import plots.figures
 import plots.tables
 from benchmark.errors import UserError, unknown
-from benchmark.results.schema import replacing
+from benchmark.files import replacing
 from plots import render, style
 from plots.data import Results
 from plots.kept import Copied, Kept

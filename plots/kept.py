@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TextIO
 
-from benchmark.results.schema import replacing
+from benchmark.files import replacing
 
 CODE = Path(__file__).parents[1]
 SOURCES = ("plots/**/*.py", "benchmark/**/*.py", "baselines/*.py", "studies/*.toml")

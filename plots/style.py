@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 import baselines
 from benchmark.errors import UserError
-from benchmark.results.schema import replacing
+from benchmark.files import replacing
 from benchmark.seeds import seed
 
 COLUMN, PAGE = 3.25, 6.75  # inches: one column and the text width of a two-column conference page

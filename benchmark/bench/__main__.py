@@ -37,7 +37,7 @@ def main() -> int:
 def measure(area: str, path: Path) -> None:
     import pandas as pd
 
-    from benchmark.results.schema import replacing
+    from benchmark.files import replacing
 
     print(f"\n{area}: measuring ...", flush=True)
     rows = importlib.import_module(f"benchmark.bench.{area}").run()

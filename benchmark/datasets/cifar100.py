@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.datasets._arrays import kept_array
 from benchmark.datasets._dataset import ArraySource, Dataset, fingerprint, levelled
 from benchmark.datasets._download import found_or_fetched
 from benchmark.datasets._split import by_class
 from benchmark.datasets._tree import check_counts
 from benchmark.errors import UserError
+from benchmark.files import kept_array
 
 ARCHIVE = "cifar-100-python.tar.gz (https://www.cs.toronto.edu/~kriz/cifar.html)"
 FOLDERS = ("cifar-100-python",)

@@ -7,9 +7,7 @@ below 100 (`ceiling.py` computes it). Symbols and digits, which are no letters, 
 
 import collections
 import hashlib
-import os
 import re
-import tempfile
 import unicodedata
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.datasets._dataset import ArraySource, Dataset
+from benchmark.files import kept_array
 from benchmark.seeds import seed
 
 SCRIPTS = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN")
@@ -34,8 +33,8 @@ def open(root: Path) -> Dataset:
     for face in faces:
         key.update(face.read_bytes())
     letters, symbols = _characters(faces)
-    images = _cached(root / "glyphs" / f"letters-{key.hexdigest()[:12]}.npy", letters)
-    others = _cached(root / "glyphs" / f"symbols-{key.hexdigest()[:12]}.npy", symbols)
+    images = kept_array(root / "glyphs" / f"letters-{key.hexdigest()[:12]}.npy", lambda: _draw(letters))
+    others = kept_array(root / "glyphs" / f"symbols-{key.hexdigest()[:12]}.npy", lambda: _draw(symbols))
 
     # Classes are ordered by a hash, so that the first half, or the first fifty, is a fair sample of all scripts.
     characters = sorted({c for c, _ in letters}, key=lambda c: seed("glyphs", ord(c)))
@@ -98,22 +97,8 @@ def _base(character: str) -> str:
     return re.sub(r" (CAPITAL|SMALL|LETTER|LIGATURE|FINAL|SYMBOL)\b", "", name)
 
 
-def _cached(path: Path, pairs: list[tuple[str, Path]]) -> np.ndarray:
-    """The drawn images (n, SIDE, SIDE, 1), memory-mapped; drawn once, and whole or not at all."""
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        drawn = _draw(pairs)
-        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.save(file, drawn)
-            Path(name).replace(path)
-        finally:
-            Path(name).unlink(missing_ok=True)
-    return np.load(path, mmap_mode="r")
-
-
 def _draw(pairs: list[tuple[str, Path]]) -> np.ndarray:
+    """Images (n, SIDE, SIDE, 1)."""
     from PIL import Image, ImageDraw, ImageFont
 
     fonts = {

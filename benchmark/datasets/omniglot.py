@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.datasets._arrays import kept_array
 from benchmark.datasets._dataset import ArraySource, Dataset, FileSource, fingerprint, levelled
 from benchmark.datasets._download import found_or_fetched
 from benchmark.datasets._tree import check_counts, image_files, sizes
 from benchmark.errors import UserError
+from benchmark.files import kept_array
 
 ARCHIVE = "images_background.zip and images_evaluation.zip (https://github.com/brendenlake/omniglot)"
 FOLDERS = ("omniglot-py",)

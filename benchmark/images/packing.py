@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmark.datasets._dataset import ArraySource, Dataset, Source
 from benchmark.errors import UserError
-from benchmark.files import locked
+from benchmark.files import locked, replacing, save_array
 from benchmark.images.transforms import FirstStep, evaluation_step, training_step
 from benchmark.spec import RunSpec
 
@@ -143,7 +143,7 @@ def _resume(folder: Path) -> tuple[set[int], int]:
 
 def _finish(folder: Path, dataset: Dataset, step: FirstStep) -> None:
     rows = np.frombuffer((folder / "index.part").read_bytes(), dtype=RECORD)
-    np.save(folder / "index.npy", rows)
+    save_array(folder / "index.npy", rows)
     about = {
         "version": VERSION,
         "dataset": dataset.name,
@@ -152,9 +152,8 @@ def _finish(folder: Path, dataset: Dataset, step: FirstStep) -> None:
         "images": len(rows),
         "bytes": (folder / "images.bin").stat().st_size,
     }
-    temporary = folder / "pack.json.part"
-    temporary.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-    temporary.replace(folder / "pack.json")  # the last thing written: its presence means a finished pack
+    with replacing(folder / "pack.json") as temporary:  # the last thing written: it means a finished pack
+        temporary.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
     (folder / "index.part").unlink()
 
 

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from benchmark.results.schema import replacing
+from benchmark.files import replacing
 from benchmark.results.store import Outcome
 
 ABOUT = ("study", "scale", "setting", "dataset", "protocol", "method", "variation")

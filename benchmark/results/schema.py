@@ -4,14 +4,13 @@
 touched.
 """
 
-import contextlib
 import dataclasses
-import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmark.files import replacing
 from benchmark.spec import FIELDS
 
 if TYPE_CHECKING:
@@ -168,20 +167,3 @@ def write_table(path: Path, table: "pa.Table") -> None:
             write_statistics=many,
             write_page_checksum=True,
         )
-
-
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path whose content takes the place of `path` when the block ends well."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        yield temporary
-        descriptor = os.open(temporary, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

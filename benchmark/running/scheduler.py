@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from benchmark.errors import UserError
+from benchmark.files import Claims
 from benchmark.planning.plan import Family, Known
 from benchmark.results.store import Outcome, Store, outcome_of
-from benchmark.running.locks import Claims
 from benchmark.running.pools import Death, Pool
 from benchmark.running.progress import Progress
 from benchmark.running.worker import Job, failure, row, work

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.errors import UserError, unknown
-from benchmark.results.schema import replacing
+from benchmark.files import replacing
 from benchmark.spec import RECIPE
 
 FOLDER = Path(__file__).parent

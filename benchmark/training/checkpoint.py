@@ -4,12 +4,13 @@ A run that goes on from its checkpoint ends with the numbers of an uninterrupted
 """
 
 import dataclasses
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+
+from benchmark.files import replacing
 
 if TYPE_CHECKING:
     from benchmark.training.trainer import Outcome
@@ -35,13 +36,8 @@ class Checkpoint:
             "parts": {name: part.state_dict() for name, part in self.parts.items()},
             "generators": [g.get_state() for g in self.generators],
         }
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self.path.with_suffix(f".{os.getpid()}.tmp")
-        try:
+        with replacing(self.path) as temporary:
             torch.save(content, temporary)
-            temporary.replace(self.path)
-        finally:
-            temporary.unlink(missing_ok=True)
         self.saved_at = time.monotonic()
 
     def restore(self, outcome: "Outcome") -> int:

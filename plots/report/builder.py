@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.errors import unknown
+from benchmark.files import replacing
 from benchmark.planning.study import SCALES
-from benchmark.results.schema import replacing
 from plots import style
 from plots.data import PAPER_ORDER, Results
 from plots.report import methods, page
