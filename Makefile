@@ -45,10 +45,11 @@ report: $(READY)  ## one page with everything: results/report/index.html
 test: $(READY)  ## run the tests
 	$(PYTHON) -m pytest
 
-lint: $(READY)  ## check style and types
+lint: $(READY)  ## check style, types and the direction of imports
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
+	.venv/bin/lint-imports --no-logo
 
 bench: $(READY)  ## measure speed, as ratios side by side in one run
 	$(PYTHON) -m benchmark.bench
@@ -57,5 +58,5 @@ verify: $(READY)  ## run a sample of the reference results again and compare
 	$(PYTHON) -m benchmark verify results/reference --data $(DATA)
 
 clean:  ## delete what was made here: .venv, caches, results (not results/reference, results/published)
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .import_linter_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find results -mindepth 1 -maxdepth 1 ! -name reference ! -name published -exec rm -rf {} +

@@ -107,9 +107,9 @@ def _steps() -> list[Row]:
     import torch
 
     import baselines
-    from benchmark.images.features import Features
     from benchmark.spec import RunSpec
     from benchmark.training import sampling as samplers
+    from benchmark.training.features import Features
     from benchmark.training.model import build_model
 
     images, classes, batch, dim = 250_000, 5_000, 256, 2048

@@ -16,11 +16,11 @@ import torch.nn.functional as F
 from benchmark.datasets._dataset import ArraySource, Dataset, Source
 from benchmark.images import loading, transforms
 from benchmark.images.augment import augment
-from benchmark.images.features import Features, features
 from benchmark.images.packing import sources
 from benchmark.images.transforms import Transform
 from benchmark.seeds import numpy_generator, torch_generator
 from benchmark.spec import RunSpec
+from benchmark.training.features import Features, features
 from benchmark.training.model import Backbone, build_seeded_backbone
 from benchmark.training.training_set import TrainingView, distractors, training_source
 

@@ -10,11 +10,11 @@ from trees import photo
 
 from benchmark.datasets import open_dataset
 from benchmark.datasets._dataset import ArraySource, Dataset
-from benchmark.images import features as module
 from benchmark.images import transforms
-from benchmark.images.features import features
 from benchmark.seeds import numpy_generator
 from benchmark.spec import RunSpec
+from benchmark.training import features as module
+from benchmark.training.features import features
 from benchmark.training.model import POOLS, build_seeded_backbone
 
 SPEC = RunSpec(
@@ -129,7 +129,7 @@ def test_letters_have_features_and_moved_views_too(tmp_path):
 def test_two_processes_that_start_together_make_one_file(birds, tmp_path):
     code = (
         "import sys; from pathlib import Path; from benchmark.datasets import open_dataset;"
-        "from benchmark.images.features import features; from benchmark.spec import RunSpec;"
+        "from benchmark.training.features import features; from benchmark.spec import RunSpec;"
         "root = Path(sys.argv[1]); spec = RunSpec.from_json(sys.argv[2]);"
         "print(features(open_dataset(str(root / 'birds'), root), spec, root).views[0].sum())"
     )
