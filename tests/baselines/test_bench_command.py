@@ -44,3 +44,13 @@ def test_the_bench_compares_equals_on_neighbourhoods_of_about_ten(n):
     (ours,), (oracle,) = (losses.step_of(form)(embeddings, labels) for form in ("contextual", "oracle"))
     assert relative(ours, oracle) < 1e-5
     assert torch.equal(labels.bincount(), torch.full((n // 4,), 4))
+
+
+@pytest.mark.parametrize("name", losses.TEXTBOOKS)
+def test_the_bench_compares_with_the_same_average_precision(name):
+    embeddings, labels = losses.batch(64, crowded=False)
+    params = baselines.card(name).params
+    loss = baselines.build(name, num_classes=16, embedding_dim=losses.DIMENSIONS, lam=1.0)
+    values = loss(embeddings, labels), losses.textbook(embeddings, labels, params)
+    torch.testing.assert_close(*values)
+    torch.testing.assert_close(*(torch.autograd.grad(value, embeddings)[0] for value in values))
