@@ -32,6 +32,11 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 
 
+def later(default: Any) -> Any:
+    """A field that came after the first results were stored: at its default it stands in no run_id, so they keep theirs."""
+    return field(default=default, metadata={"later": True})
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunSpec:
     # data
@@ -120,8 +125,13 @@ class RunSpec:
             raise UserError(f"ks = {self.ks!r} must hold numbers from 1 on")
 
     def canonical(self) -> str:
-        """The JSON that the run_id is a hash of: sorted keys, no spaces."""
+        """The JSON that the run_id is a hash of: sorted keys, no spaces, no `later` field at its default."""
         fields = {name: getattr(self, name) for name in FIELDS}
+        fields = {
+            name: value
+            for name, value in fields.items()
+            if not FIELDS[name].metadata.get("later") or value != FIELDS[name].default
+        }
         return json.dumps(fields, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     @cached_property
