@@ -2,7 +2,7 @@
 
 Class = character, images = typefaces, hierarchy = character, base letter, script. Letters of different scripts that look
 the same (Latin A, Greek Alpha, Cyrillic A) make some labels inconsistent with what can be seen, so that R@1 has a ceiling
-below 100 (`ceiling.py` computes it). Symbols and digits, which are no letters, are the distractors of the image-noise study.
+below 100 (`_ceiling.py` computes it). Symbols and digits, which are no letters, are the distractors of the image-noise study.
 """
 
 import collections

@@ -6,7 +6,6 @@ Alone, on embeddings made elsewhere: `python -m benchmark evaluate embeddings.np
 
 from benchmark.evaluation.health import distance_histograms, health
 from benchmark.evaluation.neighbours import neighbours
-from benchmark.evaluation.recall import recall_at_1
-from benchmark.evaluation.retrieval import retrieval_metrics
+from benchmark.evaluation.retrieval import recall_at_1, retrieval_metrics
 
 __all__ = ["distance_histograms", "health", "neighbours", "recall_at_1", "retrieval_metrics"]

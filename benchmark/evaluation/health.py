@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from benchmark.errors import UserError
-from benchmark.evaluation.inputs import checked
+from benchmark.evaluation.checks import checked
 from benchmark.evaluation.neighbours import neighbours
 from benchmark.evaluation.similarity import unit_rows
 from benchmark.seeds import numpy_generator

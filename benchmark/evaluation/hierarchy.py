@@ -10,11 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchmark.evaluation.inputs import Inputs
-from benchmark.evaluation.positives import Positives
-from benchmark.evaluation.ranks import Ranks
+from benchmark.evaluation.checks import Checked
+from benchmark.evaluation.ranks import Positives, Ranks
+from benchmark.evaluation.similarity import Array
 
-Array = np.ndarray
 NAMES = ("H-AP", "ASI", "NDCG")
 
 
@@ -29,7 +28,7 @@ class Hierarchy:
         self._ideal = np.concatenate([[0.0], np.cumsum(self._discount[:longest])])
 
     @classmethod
-    def of(cls, data: Inputs, positives: Sequence[Positives]) -> "Hierarchy | None":
+    def of(cls, data: Checked, positives: Sequence[Positives]) -> "Hierarchy | None":
         """None where the labels are no hierarchy: one level, or a level that does not coarsen the one before."""
         if len(positives) == 1:
             return None

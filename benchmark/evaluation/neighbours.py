@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmark.evaluation.block import TIE, Array, Block
-from benchmark.evaluation.inputs import embeddings
-from benchmark.evaluation.similarity import Similarities
+from benchmark.evaluation.checks import embeddings
+from benchmark.evaluation.similarity import TIE, Array, Block, Similarities
 
 TIED = 64  # members that ties may add; a collapsed embedding would make lists as long as the gallery
 

@@ -1,4 +1,4 @@
-"""Ranks of the positives of each query, by counting: no ranking of the gallery is ever made.
+"""Which samples share a query's label, their ranks, and the scores that follow: one level of the labels at a time.
 
 The rank of the j-th best positive is j plus the number of negatives at least as similar: a tie counts against the query,
 so an embedding that collapsed to a point scores as badly as it is, whatever the order of the gallery.
@@ -10,8 +10,36 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from benchmark.evaluation.block import TIE, Array, Block
-from benchmark.evaluation.positives import Positives
+from benchmark.evaluation.checks import Checked
+from benchmark.evaluation.similarity import TIE, Array, Block
+
+
+@dataclass(frozen=True)
+class Positives:
+    query: Array  # (queries,) labels
+    gallery: Array  # (gallery,) labels
+    order: Array  # (gallery,) indices sorted by label
+    start: Array  # (queries,) where the query's label begins in `order`
+    stop: Array  # (queries,) and where it ends
+    counts: Array  # (queries,) number of positives, the query itself not counted
+    leave_one_out: bool
+
+    @classmethod
+    def of(cls, data: Checked, level: int) -> "Positives":
+        query, gallery = (y[:, level].cpu().numpy() for y in (data.query_labels, data.gallery_labels))
+        order = np.argsort(gallery, kind="stable")
+        ranked = gallery[order]
+        start, stop = (np.searchsorted(ranked, query, side=side) for side in ("left", "right"))
+        return cls(query, gallery, order, start, stop, stop - start - data.leave_one_out, data.leave_one_out)
+
+    def members(self, queries: Array) -> tuple[Array, Array]:
+        """Gallery indices of the positives, (queries, most), and which of them are: not padding, not the query."""
+        width = max(int((self.stop - self.start)[queries].max()), 1)
+        place = self.start[queries, None] + np.arange(width)
+        found = self.order[np.minimum(place, len(self.order) - 1)]
+        valid = place < self.stop[queries, None]
+        return found, valid & (found != queries[:, None]) if self.leave_one_out else valid
+
 
 FEW = 10  # positives up to which a pass over the row for each is faster than sorting the row
 BELOW = -4.0  # stands for no similarity; lower than any cosine, and finite so that sums with it stay numbers
@@ -94,3 +122,41 @@ def _settled(
     columns, positive = columns[other], positive[other]
     own, cosines = block.cosines(rows, members), block.cosines(rows[positive], columns)
     return np.bincount(positive[cosines >= own[positive] - TIE], minlength=len(rows))
+
+
+@dataclass(frozen=True)
+class Scores:
+    """One level of the labels; queries without a positive are left out of every mean."""
+
+    first: Array  # (queries,) rank of the best positive
+    average_precision: Array  # (queries,)
+    average_precision_at_r: Array  # (queries,)
+    positives: Array  # (queries,) how many there are in the gallery
+
+    @classmethod
+    def empty(cls, positives: Array) -> "Scores":
+        n = len(positives)
+        return cls(np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(n), positives)
+
+    def set(self, queries: Array, ranks: Ranks) -> None:
+        queries, count = queries[ranks.counts > 0], ranks.counts[ranks.counts > 0]
+        if not len(queries):
+            return
+        rank = ranks.flat()
+        start = np.cumsum(count) - count
+        place = np.arange(1, len(rank) + 1) - np.repeat(start, count)  # among the positives
+        precision = place / rank
+        r = self.positives[queries]
+        self.first[queries] = rank[start]
+        self.average_precision[queries] = np.add.reduceat(precision, start) / r
+        precision[rank > np.repeat(r, count)] = 0
+        self.average_precision_at_r[queries] = np.add.reduceat(precision, start) / r
+
+    def means(self, ks: Sequence[int]) -> dict[str, float]:
+        counted = self.positives > 0
+        total = int(counted.sum())
+        share = max(total, 1)  # with no query to count every mean is 0, never NaN
+        result: dict[str, float] = {f"R@{k}": int((self.first[counted] <= k).sum()) / share for k in ks}
+        result["mAP"] = float(self.average_precision[counted].sum()) / share
+        result["mAP@R"] = float(self.average_precision_at_r[counted].sum()) / share
+        return result | {"queries": total, "excluded": len(counted) - total}

@@ -11,11 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmark.evaluation.block import TIE, Array
 from benchmark.evaluation.neighbours import Neighbours
-from benchmark.evaluation.positives import Positives
-from benchmark.evaluation.ranks import Ranks
-from benchmark.evaluation.scores import Scores
+from benchmark.evaluation.ranks import Positives, Ranks, Scores
+from benchmark.evaluation.similarity import TIE, Array
 
 BETA = 0.1  # weight of the contextual similarity in table contextual-reranking
 

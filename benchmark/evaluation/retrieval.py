@@ -9,15 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmark.errors import UserError
-from benchmark.evaluation.block import Array, Block
+from benchmark.evaluation.checks import Checked, checked, positive_integers
 from benchmark.evaluation.hierarchy import Hierarchy
-from benchmark.evaluation.inputs import Inputs, checked, positive_integers
 from benchmark.evaluation.neighbours import Neighbours, block_neighbours, neighbours
-from benchmark.evaluation.positives import Positives
-from benchmark.evaluation.ranks import Ranks, block_ranks
+from benchmark.evaluation.ranks import Positives, Ranks, Scores, block_ranks
 from benchmark.evaluation.rerank import BETA, Reranking
-from benchmark.evaluation.scores import Scores
-from benchmark.evaluation.similarity import Similarities
+from benchmark.evaluation.similarity import TIE, Array, Block, Similarities
 
 
 def retrieval_metrics(
@@ -80,9 +77,42 @@ def _by_positives(positives: Sequence[Positives]) -> tuple[Array, int]:
     return np.argsort(most, kind="stable"), int(most.max())
 
 
-def _named(data: Inputs, scores: Sequence[Scores], ks: Sequence[int]) -> dict[str, float]:
+def _named(data: Checked, scores: Sequence[Scores], ks: Sequence[int]) -> dict[str, float]:
     return {
         data.key(name, level): value
         for level, of_level in enumerate(scores)
         for name, value in of_level.means(ks).items()
     }
+
+
+def recall_at_1(
+    query: object, query_labels: object, gallery: object = None, gallery_labels: object = None
+) -> float:
+    """Share of the queries with a positive whose nearest neighbour has their label (the finest, of several)."""
+    data = checked(query, query_labels, gallery, gallery_labels)
+    positives = Positives.of(data, 0)
+    order = np.flatnonzero(positives.counts > 0)
+    similarities = Similarities(data.query, data.gallery, data.leave_one_out)
+    hits = sum(found for _, found in similarities.map(order, lambda block: _hits(block, positives)))
+    return hits / max(len(order), 1)
+
+
+def _hits(block: Block, positives: Positives) -> int:
+    members, valid = positives.members(block.rows)
+    own = np.where(valid, np.take_along_axis(block.values, members, axis=1), -np.inf)  # (rows, positives)
+    rows = np.arange(len(own))[:, None]
+    # Padding is replaced by the first member, which is a positive or the query itself.
+    block.values[rows, np.where(valid, members, members[:, :1])] = -np.inf
+    best, rival = own.max(axis=1), block.values.max(axis=1)
+    low, high = block.window(best)
+    hits = rival < low
+    for row in (~hits & (rival <= high)).nonzero()[0]:
+        close = members[row, own[row] >= low[row]]
+        near = (block.values[row] >= low[row]).nonzero()[0]
+        if block.settles(len(near)):
+            hits[row] = _closest(block, row, close) > _closest(block, row, near) + TIE
+    return int(hits.sum())
+
+
+def _closest(block: Block, row: int, columns: Array) -> float:
+    return block.cosines(np.full(len(columns), row), columns).max()

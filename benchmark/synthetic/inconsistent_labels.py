@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.datasets import open_dataset
+from benchmark.datasets._ceiling import ceiling
 from benchmark.datasets._dataset import Dataset
-from benchmark.images.ceiling import ceiling
 
 VERSION = 1  # raise it when the numbers change
 GLYPHS = True  # made from the embedded data

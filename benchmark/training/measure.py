@@ -10,9 +10,9 @@ import numpy as np
 import torch
 
 from baselines.contextual import context_loss
+from benchmark.datasets._ceiling import ceiling
 from benchmark.datasets._dataset import ArraySource, Dataset
 from benchmark.evaluation import distance_histograms, health, recall_at_1, retrieval_metrics
-from benchmark.images.ceiling import ceiling
 from benchmark.seeds import numpy_generator
 from benchmark.spec import RunSpec
 from benchmark.training.inputs import Inputs

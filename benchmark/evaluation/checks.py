@@ -15,7 +15,7 @@ from benchmark.errors import UserError
 
 
 @dataclass(frozen=True)
-class Inputs:
+class Checked:
     query: Tensor  # (n, d), as given
     gallery: Tensor  # (m, d); the same object as `query` when each sample is searched among the others
     query_labels: Tensor  # (n, levels) int64
@@ -33,7 +33,7 @@ def checked(
     gallery: object = None,
     gallery_labels: object = None,
     levels: Sequence[str] | None = None,
-) -> Inputs:
+) -> Checked:
     """The arguments as tensors on one device, or a UserError."""
     if (gallery is None) != (gallery_labels is None):
         raise UserError(
@@ -42,7 +42,7 @@ def checked(
     q = embeddings(query, "query")
     q_labels, flat = labels(query_labels, len(q), "query", q.device)
     if gallery is None:
-        return Inputs(q, q, q_labels, q_labels, True, _names(levels, q_labels.shape[1], flat))
+        return Checked(q, q, q_labels, q_labels, True, _names(levels, q_labels.shape[1], flat))
     g = embeddings(gallery, "gallery").to(q.device)
     if g.shape[1] != q.shape[1]:
         raise UserError(
@@ -53,7 +53,7 @@ def checked(
         raise UserError(
             f"query labels have {q_labels.shape[1]} levels, gallery labels {g_labels.shape[1]}: give the same"
         )
-    return Inputs(q, g, q_labels, g_labels, False, _names(levels, q_labels.shape[1], flat))
+    return Checked(q, g, q_labels, g_labels, False, _names(levels, q_labels.shape[1], flat))
 
 
 def embeddings(given: object, name: str = "query") -> Tensor:
