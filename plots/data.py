@@ -14,6 +14,7 @@ import pandas as pd
 
 from benchmark.errors import UserError
 from benchmark.results.store import Store
+from benchmark.shipped import reference
 from plots.tables._table import Table
 
 
@@ -25,7 +26,7 @@ class Results:
         if runs is not None:
             self.runs = runs  # in the place of reading them
         self.store = Store(root)
-        self.committed = Store(root / "reference", reference=False)
+        self.committed = Store(reference(root), reference=False)
         self.tables: dict[str, list[Table]] = {}  # made so far, for the summary
         self._frames: dict[str, pd.DataFrame] = {}
 

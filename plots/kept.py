@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TextIO
 
 from benchmark.files import replacing
+from benchmark.shipped import PUBLISHED, STUDIES, reference
 
 CODE = Path(__file__).parents[1]
-SOURCES = ("plots/**/*.py", "benchmark/**/*.py", "baselines/*.py", "studies/*.toml")
-READ = ("runs/*.parquet", "studies/*/*.parquet", "reference/**/*.parquet", "published/*.csv", "bench/*.parquet",
-        "synthetic/*.parquet")  # fmt: skip
+SOURCES = ("plots/**/*.py", "benchmark/**/*.py", "baselines/*.py")
+READ = ("runs/*.parquet", "studies/*/*.parquet", "bench/*.parquet", "synthetic/*.parquet")
 LIBRARIES = ("matplotlib", "numpy", "pandas", "pyarrow", "scipy")
 
 
@@ -53,6 +53,11 @@ class Kept:
     def state(self) -> str:
         """A hash of everything that tables and figures are made from."""
         places = [path for pattern in SOURCES for path in CODE.glob(pattern)]
+        places += [
+            *STUDIES.glob("*.toml"),
+            *PUBLISHED.glob("*.csv"),
+            *reference(self.root).glob("**/*.parquet"),
+        ]
         places += [path for pattern in READ for path in self.root.glob(pattern)]
         told = [sys.version, [version(name) for name in LIBRARIES], _stamps(sorted(places))]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()

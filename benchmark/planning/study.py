@@ -15,9 +15,9 @@ from typing import Any
 from benchmark import datasets
 from benchmark.errors import UserError, unknown
 from benchmark.planning import document
+from benchmark.shipped import STUDIES
 from benchmark.spec import FIELDS
 
-FOLDER = Path(__file__).resolve().parents[2] / "studies"
 SCALES = ("quick", "laptop", "paper")
 
 
@@ -56,7 +56,7 @@ class Study:
 
 
 def names() -> list[str]:
-    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+    return sorted(path.stem for path in STUDIES.glob("*.toml"))
 
 
 def load(
@@ -104,7 +104,7 @@ def find(name: str) -> Path:
         return path
     if name not in names():
         raise unknown("study", name, names(), "python -m benchmark list studies; or the path of a .toml file")
-    return FOLDER / f"{name}.toml"
+    return STUDIES / f"{name}.toml"
 
 
 def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from benchmark import shipped
 from benchmark.errors import UserError
 from benchmark.results import gathered
 from benchmark.results.schema import Foreign, read_file, schema, write_file
@@ -59,7 +60,7 @@ class Store:
         self.results = results
         self.notify = notify  # told about damaged files
         self.runs = results / "runs"
-        self.reference = results / "reference" if reference else None
+        self.reference = shipped.reference(results) if reference else None
         self._gathered = results / "cache" / "runs.parquet"
 
     @classmethod

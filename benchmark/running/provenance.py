@@ -41,7 +41,7 @@ def versions() -> dict[str, str]:
 def commit() -> tuple[str, bool]:
     """The commit that the code is from, and whether it has been changed since; ("", False) outside git."""
     git = shutil.which("git")
-    if git is None:
+    if git is None or not (ROOT / ".git").exists():  # installed below somebody else's repository
         return "", False
     head = subprocess.run([git, "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True)
     if head.returncode:

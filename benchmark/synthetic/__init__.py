@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from benchmark import shipped
 from benchmark.errors import UserError, unknown
 from benchmark.files import replacing
 from benchmark.spec import RECIPE
@@ -44,7 +45,7 @@ def make(name: str, results: Path, data: Path, again: bool = False) -> bool:
     """Write an experiment's table; False if it is there already, from the same code and inputs."""
     asked = key(name)
     path = results / "synthetic" / f"{name}.parquet"
-    committed = results / "reference" / "synthetic" / f"{name}.parquet"
+    committed = shipped.reference(results) / "synthetic" / f"{name}.parquet"
     if not again and asked in (stored_key(path), stored_key(committed)):
         return False
     columns = importlib.import_module(f"benchmark.synthetic.{name}").table(data)

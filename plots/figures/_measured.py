@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from benchmark.errors import UserError
+from benchmark.shipped import reference
 
 
 def read(results: Path, name: str) -> pd.DataFrame:
@@ -21,7 +22,7 @@ def read_bench(results: Path, area: str) -> pd.DataFrame:
 
 
 def _read(results: Path, file: str, command: str) -> pd.DataFrame:
-    for path in (results / file, results / "reference" / file):
+    for path in (results / file, reference(results) / file):
         if path.is_file():
             try:
                 return pd.read_parquet(path)

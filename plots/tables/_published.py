@@ -10,11 +10,10 @@ from pathlib import Path
 import pandas as pd
 
 from benchmark.errors import unknown
+from benchmark.shipped import PUBLISHED
 
-FOLDER = Path(__file__).resolve().parents[2] / "results" / "published"
 
-
-def names(folder: Path = FOLDER) -> list[str]:
+def names(folder: Path = PUBLISHED) -> list[str]:
     """The tables there are, by the names that studies and modules of `plots/` have."""
     return sorted(path.stem for path in folder.glob("*.csv"))
 
@@ -36,7 +35,7 @@ def load(
     variant: str | None = None,
     metric: str | None = None,
     provenance: str | None = None,
-    folder: Path = FOLDER,
+    folder: Path = PUBLISHED,
 ) -> pd.DataFrame:
     """The rows that match every filter that is given, in the paper's order."""
     if table is not None and table not in names(folder):
