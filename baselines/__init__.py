@@ -85,12 +85,14 @@ def build(
     *,
     num_classes: int,
     embedding_dim: int,
+    feature_dim: int | None = None,
     generator: "torch.Generator | None" = None,
     **params: Any,
 ) -> "Loss":
-    """The loss as a module: forward(embeddings (n, d), labels (n,)) -> scalar.
+    """The loss as a module: forward(embeddings (n, d), labels (n,)) -> scalar, with `Seen` where its file says NEEDS.
 
-    `generator` draws what the method draws (proxies, triplets); without one, it is derived from the method's name.
+    `feature_dim` is the width of the features that a method may see; `generator` draws what the method draws
+    (proxies, triplets); without one, it is derived from the method's name.
     """
     from baselines._loss import Loss
     from benchmark.seeds import torch_generator
@@ -101,10 +103,16 @@ def build(
             raise UserError(f"{what} = {size!r} must be a whole number from 1 on")
     make = importlib.import_module(f"baselines.{name}").build
     own = {key: value for key, value in values.items() if key not in REGULARISER}
-    if "generator" in inspect.signature(make).parameters:
+    wanted = inspect.signature(make).parameters
+    if "generator" in wanted:
         own["generator"] = generator or torch_generator("baselines", name)
+    if "feature_dim" in wanted:
+        if feature_dim is None:
+            raise UserError(f"{name} sees the features of the backbone; give feature_dim = their number")
+        own["feature_dim"] = feature_dim
     base = make(num_classes=num_classes, embedding_dim=embedding_dim, **own)
-    return Loss(base, embedding_dim=embedding_dim, **{key: values[key] for key in REGULARISER})
+    regulariser = {key: values[key] for key in REGULARISER}
+    return Loss(base, embedding_dim=embedding_dim, needs=card(name).needs, **regulariser)
 
 
 def checked_params(of: Card, params: dict[str, Any]) -> dict[str, Any]:

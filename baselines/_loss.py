@@ -4,38 +4,56 @@ It checks the batch, works in float32 on L2-normalised embeddings whatever comes
 the parts of the last value for the training curves. `baselines.build` makes it.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from benchmark.errors import UserError, unknown
 
-# Learnable parameters of a loss (proxies) learn at 100 × the learning rate (224 setting); the spec may say otherwise.
-LR_MULTIPLIER = 100.0
+
+@dataclass(frozen=True)
+class Seen:
+    """What a method whose file says NEEDS sees beyond embeddings and labels."""
+
+    features: Tensor  # (n, feature_dim) of the backbone, pooled, with gradient
+    embed: Callable[[Tensor], Tensor]  # the head: features (m, feature_dim) to unit rows (m, embedding_dim)
+    levels: Tensor  # (n, levels) labels on every level of the hierarchy, finest first
 
 
 class Loss(nn.Module):
     """criterion + γ · (mean of all n² cosines − s̃)²."""
 
-    def __init__(self, base: nn.Module, *, embedding_dim: int, gamma: float, s_tilde: float, reg_form: str):
+    def __init__(
+        self,
+        base: nn.Module,
+        *,
+        embedding_dim: int,
+        needs: tuple[str, ...],
+        gamma: float,
+        s_tilde: float,
+        reg_form: str,
+    ):
         super().__init__()
         if reg_form not in ("added", "mixed"):
             raise unknown("reg_form", reg_form, ("added", "mixed"))
         self.base = base
-        self.embedding_dim = embedding_dim
+        self.embedding_dim, self.needs = embedding_dim, needs
         self.gamma, self.s_tilde, self.reg_form = gamma, s_tilde, reg_form
-        self.lr_multiplier = LR_MULTIPLIER
         self.parts: dict[str, Tensor] = {}  # terms of the last value, detached, before weighting
 
-    def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
+    def forward(self, embeddings: Tensor, labels: Tensor, seen: Seen | None = None) -> Tensor:
         labels = self._checked(embeddings, labels)
         with torch.autocast(embeddings.device.type, enabled=False):
             if embeddings.dtype != torch.float64:
                 embeddings = embeddings.float()
             f = F.normalize(embeddings)  # (n, d), unit rows
-            loss = (
-                self.base(f, labels) + 0 * f.sum()
-            )  # where a mask or a rank would hide a nan, training must still see it
+            if any(p.dtype != f.dtype for p in self.parameters()):
+                self.to(f.dtype)  # float64, in checks
+            # Where a mask or a rank would hide a nan, training must still see it.
+            loss = self.base(f, labels, *self._needed(seen, f)) + 0 * f.sum()
             self.parts = dict(getattr(self.base, "parts", {}))
             if self.gamma:
                 reg = (
@@ -45,14 +63,27 @@ class Loss(nn.Module):
                 loss = (loss if self.reg_form == "added" else (1 - self.gamma) * loss) + self.gamma * reg
         return loss
 
-    def parameter_groups(self, lr: float, multiplier: float | None = None) -> list[dict]:
-        """For the optimiser: the proxies with their own learning rate; empty where the loss learns nothing."""
-        params = list(self.parameters())
-        return (
-            [{"params": params, "lr": lr * (self.lr_multiplier if multiplier is None else multiplier)}]
-            if params
-            else []
-        )
+    def parameter_groups(self, lr: float, proxy_lr: float) -> list[dict]:
+        """For the optimiser: what a module calls its `layers` learns at lr × its `layers_lr` (1), all else is a proxy."""
+        times = dict.fromkeys(self.parameters(), proxy_lr)
+        for module in self.modules():
+            if isinstance(layers := getattr(module, "layers", None), nn.Module):
+                times |= dict.fromkeys(layers.parameters(), getattr(module, "layers_lr", 1.0))
+        return [
+            {"params": [p for p, own in times.items() if own == rate], "lr": lr * rate}
+            for rate in dict.fromkeys(times.values())
+        ]
+
+    def _needed(self, seen: Seen | None, f: Tensor) -> tuple[Seen, ...]:
+        """The third argument of the method's forward, if its file asks for one."""
+        if not self.needs:
+            return ()
+        if seen is None or len(seen.features) != len(f) or len(seen.levels) != len(f):
+            asked = (
+                f"loss(embeddings, labels, Seen(features, embed, levels)), a row of each for {len(f)} samples"
+            )
+            raise UserError(f"this method needs {' and '.join(self.needs)} of the batch; call it as {asked}")
+        return (replace(seen, features=seen.features.to(f.dtype)),)
 
     def _checked(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         d = self.embedding_dim

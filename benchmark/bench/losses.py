@@ -92,13 +92,22 @@ def measure(form: str, n: int, crowded: bool) -> tuple[float, float]:
 def step_of(form: str) -> Callable:
     """step(embeddings, labels): forward and backward of a form."""
     import torch
+    from torch.nn import functional as F
+
+    from baselines._loss import Seen
 
     if form == "floor":
         return floor
     if form in baselines.names():
         params: dict[str, Any] = {"eps": EPS} if form == "contextual" else {}
-        loss = baselines.build(form, num_classes=100, embedding_dim=DIMENSIONS, **params)
-        return lambda embeddings, labels: torch.autograd.grad(loss(embeddings, labels), embeddings)
+        params |= {"num_classes": 100, "embedding_dim": DIMENSIONS, "feature_dim": DIMENSIONS}
+        loss = baselines.build(form, **params)
+
+        def step(embeddings, labels):
+            seen = Seen(embeddings, F.normalize, torch.stack([labels, labels // PER_CLASS], dim=1))
+            return torch.autograd.grad(loss(embeddings, labels, seen), embeddings)
+
+        return step
     if form == "oracle":
         loss = baselines.build("contextual", num_classes=100, embedding_dim=DIMENSIONS, eps=EPS)
         base: Any = loss.base

@@ -168,6 +168,10 @@ class EmbeddingModel(nn.Module):
         """What the loss sees of normalised embeddings z (n, d)."""
         return z if isinstance(self.projector, nn.Identity) else F.normalize(self.projector(z), dim=1)
 
+    def head(self, features: torch.Tensor) -> torch.Tensor:
+        """What the loss sees of features (n, d)."""
+        return self.project(self.embed(features))
+
 
 def build_model(spec: RunSpec, backbone: Backbone | None, features: int) -> EmbeddingModel:
     """The head on a backbone, or alone in the frozen lane. Same seed, same head, whatever the method."""

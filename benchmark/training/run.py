@@ -36,6 +36,7 @@ def run(
         spec.method,
         num_classes=view.classes,
         embedding_dim=model.out_dim,
+        feature_dim=features,
         generator=torch_generator("loss", spec.phase, spec.seed),
         **spec.params,
     ).to(target)
@@ -44,13 +45,15 @@ def run(
     order = batches(
         card.sampler if spec.sampler == "method" else spec.sampler,
         view.labels,
-        view.supers if len(dataset.levels) > 1 else None,
+        view.levels[:, dataset.super_level] if len(dataset.levels) > 1 else None,
         spec.batch_size,
         spec.per_class,
         numpy_generator("batches", spec.phase, spec.seed),
     )
     epochs = spec.epochs if card.trains else 0
-    outcome = train(spec, model, loss, inputs, view.labels, order, judge.along, epochs, checkpoint)
+    outcome = train(
+        spec, model, loss, inputs, view.labels, view.levels, order, judge.along, epochs, checkpoint
+    )
 
     metrics: dict[str, float] = {}
     histograms: dict[str, list] = {}

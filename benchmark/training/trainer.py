@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from baselines._loss import Loss, Seen
 from benchmark.spec import RunSpec
 from benchmark.training.checkpoint import Checkpoint
 from benchmark.training.inputs import Inputs
@@ -34,16 +35,17 @@ class Outcome:
 def train(
     spec: RunSpec,
     model: EmbeddingModel,
-    loss: nn.Module,
+    loss: Loss,
     inputs: Inputs,
     labels: np.ndarray,  # (n,) of the training view
+    levels: np.ndarray,  # (n, levels), for methods that ask for them
     batches: Iterator[np.ndarray],
     judge: Callable[[], dict[str, float]],  # metrics of the model as it is; "score" is what is maximised
     epochs: int,
     checkpoint: Path | None = None,
 ) -> Outcome:
     device = next(model.parameters()).device
-    targets = torch.from_numpy(labels).to(device)
+    targets, all_levels = (torch.from_numpy(values).to(device) for values in (labels, levels))
     optimizer = _optimizer(spec, model, loss)
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, list(spec.lr_steps), spec.lr_factor)
     amp = spec.precision == "amp" and device.type == "cuda"
@@ -70,14 +72,16 @@ def train(
             with torch.autocast(device.type, dtype=torch.float16, enabled=amp):
                 with torch.set_grad_enabled(not warm):
                     features = model.features(x)
-                z = model.project(model.embed(features))
-            value = loss(z.float(), targets[torch.from_numpy(batch).to(device)])
+                z = model.head(features)
+            chosen = torch.from_numpy(batch).to(device)
+            seen = Seen(features, model.head, all_levels[chosen]) if loss.needs else None
+            value = loss(z.float(), targets[chosen], seen)
             optimizer.zero_grad(set_to_none=True)
             scaler.scale(value).backward()
             scaler.step(optimizer)
             scaler.update()
             total += value.item()
-            for name, part in getattr(loss, "parts", {}).items():
+            for name, part in loss.parts.items():
                 parts[name] = parts.get(name, 0.0) + float(part)
             if not math.isfinite(total):
                 outcome.status, outcome.reason = "diverged", f"the loss is {value.item()} in epoch {epoch}"
@@ -117,15 +121,14 @@ def _record(
     return True
 
 
-def _optimizer(spec: RunSpec, model: EmbeddingModel, loss: nn.Module) -> torch.optim.Optimizer:
+def _optimizer(spec: RunSpec, model: EmbeddingModel, loss: Loss) -> torch.optim.Optimizer:
     parts = [
         (model.backbone, spec.backbone_lr),
         (model.embedding, 1.0),
         (model.projector, spec.projector_lr),
-        (loss, spec.proxy_lr),
     ]
     groups = [{"params": list(m.parameters()), "lr": spec.lr * times} for m, times in parts]
-    groups = [g for g in groups if g["params"]]
+    groups = [g for g in groups if g["params"]] + loss.parameter_groups(spec.lr, spec.proxy_lr)
     if spec.optimizer == "sgd":
         return torch.optim.SGD(groups, lr=spec.lr, weight_decay=spec.weight_decay)
     kind = torch.optim.AdamW if spec.optimizer == "adamw" else torch.optim.Adam

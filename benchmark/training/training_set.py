@@ -25,7 +25,9 @@ class TrainingView:
     labels: np.ndarray  # (m,) int64 in 0 … classes - 1, spoiled
     true_labels: np.ndarray  # (m,) the same before label noise
     class_ids: np.ndarray  # (classes,) the data set's class id of each label
-    supers: np.ndarray  # (m,) super-label of the spoiled label, for hierarchical sampling
+    levels: (
+        np.ndarray
+    )  # (m, levels) the data set's labels of that class, finest first: a spoiled label is so on every level
     replaced: np.ndarray  # (m,) distractor that stands in for the image, or -1
 
     @property
@@ -49,14 +51,14 @@ def training_view(dataset: Dataset, spec: RunSpec) -> TrainingView:
     indices = dataset.train[np.isin(fine[dataset.train], classes)]
     true = np.searchsorted(classes, fine[indices])
     labels = _spoiled_labels(dataset, spec, indices, true, len(classes))
-    super_of = np.zeros(len(classes), dtype=np.int64)  # a class has one super-label: that of its samples
-    super_of[true] = dataset.labels[indices, dataset.super_level]
+    levels_of = np.zeros((len(classes), len(dataset.levels)), dtype=np.int64)
+    levels_of[true] = dataset.labels[indices]  # a class has the super-labels of its samples
     return TrainingView(
         indices=indices,
         labels=labels,
         true_labels=true,
         class_ids=classes,
-        supers=super_of[labels],
+        levels=levels_of[labels],
         replaced=_replaced(dataset, spec, indices),
     )
 

@@ -9,7 +9,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 import torch
-from loss_batches import batch
+from loss_batches import batch, with_seen
 
 import baselines
 from benchmark.errors import UserError
@@ -31,7 +31,9 @@ every_method = pytest.mark.parametrize("name", METHODS)
 
 
 def build(name, d=12, classes=48, **params):
-    return baselines.build(name, num_classes=classes, embedding_dim=d, **params)
+    loss = baselines.build(name, num_classes=classes, embedding_dim=d, feature_dim=d, **params)
+    loss.register_forward_pre_hook(with_seen)
+    return loss
 
 
 def value_and_gradient(loss, embeddings, labels):
@@ -191,20 +193,31 @@ def test_a_given_generator_decides_what_is_drawn(name):
 @every_method
 def test_parameters_come_with_their_learning_rate(name):
     loss = build(name, classes=7)
-    groups = loss.parameter_groups(lr=0.01)
-    assert [p for group in groups for p in group["params"]] == list(loss.parameters())
-    assert bool(groups) == (name in PROXIES)
+    groups = loss.parameter_groups(lr=0.01, proxy_lr=100)
+    assert sorted(id(p) for group in groups for p in group["params"]) == sorted(map(id, loss.parameters()))
+    layers = {id(p) for p in loss.base.layers.parameters()} if hasattr(loss.base, "layers") else set()
     for group in groups:
-        assert group["lr"] == pytest.approx(100 * 0.01)
-        assert sorted(group["params"][0].shape) == [7, 12]
-    assert all(group["lr"] == 0.02 for group in loss.parameter_groups(lr=0.01, multiplier=2))
+        at_rate_of_layers = {id(p) in layers for p in group["params"]}
+        assert len(at_rate_of_layers) == 1
+        times = getattr(loss.base, "layers_lr", 1) if at_rate_of_layers == {True} else 100
+        assert group["lr"] == pytest.approx(times * 0.01)
+    if name in PROXIES:
+        assert [sorted(p.shape) for group in groups for p in group["params"]] == [[7, 12]]
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if baselines.card(name).needs])
+def test_what_a_method_needs_and_does_not_get_is_named(name):
+    embeddings, labels = batch("shuffled")
+    loss = baselines.build(name, num_classes=48, embedding_dim=12, feature_dim=12)
+    with pytest.raises(UserError, match=f"needs {baselines.card(name).needs[0]}"):
+        loss(embeddings, labels)
 
 
 @pytest.mark.parametrize("name", PROXIES)
 def test_proxies_learn(name):
     embeddings, labels = batch("shuffled", d=12)
     loss = build(name, classes=12)
-    optimizer = torch.optim.SGD(loss.parameter_groups(lr=1e-3))
+    optimizer = torch.optim.SGD(loss.parameter_groups(lr=1e-3, proxy_lr=100))
     first = loss(embeddings, labels)
     first.backward()
     optimizer.step()
@@ -218,7 +231,7 @@ def test_trains_downhill(name):
     embeddings = embeddings.detach().clone().requires_grad_()
     loss = build(name, d=16, classes=16)
     optimizer = torch.optim.Adam(
-        [{"params": [embeddings]}, *loss.parameter_groups(lr=0.02, multiplier=1)], lr=0.02
+        [{"params": [embeddings]}, *loss.parameter_groups(lr=0.02, proxy_lr=1)], lr=0.02
     )
 
     values = []

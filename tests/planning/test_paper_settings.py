@@ -4,6 +4,7 @@ import pytest
 import torch
 from trees import photo
 
+import baselines
 from benchmark.datasets import open_dataset
 from benchmark.planning import settings
 from benchmark.spec import RunSpec
@@ -63,7 +64,7 @@ def test_the_main_setting_has_its_shapes_groups_and_frozen_batch_norm(photos):
     norms = [m for m in model.modules() if isinstance(m, torch.nn.BatchNorm2d)]
     assert len(norms) == 53
     assert not any(m.training or m.weight.requires_grad for m in norms)
-    proxies = torch.nn.Linear(512, 3)
+    proxies = baselines.build("proxy_anchor", num_classes=3, embedding_dim=2048)
     groups = _optimizer(wanted, model, proxies).param_groups
     assert [g["lr"] for g in groups] == pytest.approx([1.4e-4, 1.4e-4, 2.8e-4, 1.4e-2])
     with torch.no_grad():
@@ -84,6 +85,6 @@ def test_the_second_setting_freezes_only_statistics_and_halves_the_backbones_rat
     assert isinstance(model.norm, torch.nn.LayerNorm)
     assert not list(model.norm.parameters())
     assert isinstance(model.projector, torch.nn.Identity)
-    optimizer = _optimizer(wanted, model, torch.nn.Identity())
+    optimizer = _optimizer(wanted, model, baselines.build("contrastive", num_classes=3, embedding_dim=512))
     assert type(optimizer) is torch.optim.Adam
     assert [g["lr"] for g in optimizer.param_groups] == pytest.approx([4e-5, 8e-5])

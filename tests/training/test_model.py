@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+import baselines
 from benchmark.errors import UserError
 from benchmark.planning.settings import setting
 from benchmark.spec import RunSpec
@@ -59,7 +60,7 @@ def test_batch_norm_modes_freeze_what_they_say(mode, statistics_move, affine_tra
 def test_the_papers_resnet50_settings_build_step_and_embed(name, side):
     fields = setting(name, "cub") | {"pretrained": False}
     spec, model = make(**fields, seed=0)
-    loss = torch.nn.Linear(1, 1)  # stands for proxies
+    loss = baselines.build("proxy_anchor", num_classes=3, embedding_dim=model.out_dim)
     model.train()
     x = torch.rand(2, 3, side, side)
     features = model.features(x)

@@ -102,7 +102,8 @@ def test_random_labels_are_spread_evenly_over_the_training_classes():
 def test_a_wrong_label_brings_the_super_label_of_its_class():
     dataset = make()
     view = corruption.training_view(dataset, spec(label_noise=0.5))
-    assert view.supers.tolist() == (view.labels % 10).tolist()
+    assert view.levels[:, 0].tolist() == view.class_ids[view.labels].tolist()
+    assert view.levels[:, 1].tolist() == (view.labels % 10).tolist()
 
 
 def test_replaced_images_are_distractors_and_all_others_stay():
