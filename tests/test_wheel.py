@@ -52,7 +52,7 @@ def test_the_wheel_plans_runs_and_tabulates_in_an_empty_folder(python, tmp_path)
     assert str(python.parents[1]) in place  # not the checkout
     assert "contextual" in said("benchmark", "list")
     assert "main at scale quick" in said("benchmark", "plan", "main")
-    small = ("--methods", "contrastive,untrained", "--set", "seeds=2", "--set", "tuning.trials=2")
+    small = ("--methods", "contrastive,untrained", "--set", "seeds=2", "--set", "tuning=false")
     said("benchmark", "run", "main", "--scale", "quick", *small, "--jobs", "2")
     assert "Contrastive" in said("plots", "tables", "--only", "main")
     assert (tmp_path / "results" / "tables" / "quick" / "main.md").is_file()
