@@ -16,9 +16,8 @@ from benchmark.spec import FIELDS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-VERSION = (
-    1  # raise it when a column changes its meaning; a new column needs none, older files are read without it
-)
+# Raise it when a column changes its meaning. A new column needs none: older files are read without it.
+VERSION = 1
 
 RESULT_COLUMNS = {
     "run_id": "string",
@@ -111,6 +110,9 @@ def read_file(path: Path, kind: str, columns: list[str] | None = None) -> "pa.Ta
                 raise Foreign("not written by this benchmark")
             if metadata[b"benchmark.kind"] != kind.encode():
                 return None
+            if found.equals(schema(kind), check_metadata=True):
+                whole = file.read(columns=columns, use_threads=False)
+                return whole if columns is None else whole.select(columns)
             _check(found, kind)
             wanted = schema(kind) if columns is None else pa.schema([schema(kind).field(n) for n in columns])
             there = [name for name in wanted.names if name in found.names]
@@ -119,10 +121,10 @@ def read_file(path: Path, kind: str, columns: list[str] | None = None) -> "pa.Ta
             table[field.name] if field.name in there else _missing(field, table.num_rows) for field in wanted
         ]
         return pa.table(filled, schema=wanted)
-    except (FileNotFoundError, PermissionError):
+    except (FileNotFoundError, PermissionError, Foreign):
         raise
-    except (pa.ArrowException, OSError) as problem:
-        raise Foreign(str(problem).splitlines()[0]) from problem
+    except Exception as problem:  # pyarrow raises anything over a damaged file, UnicodeDecodeError for one
+        raise Foreign(f"cannot be read ({(str(problem) or repr(problem)).splitlines()[0]})") from problem
 
 
 def _check(found: "pa.Schema", kind: str) -> None:

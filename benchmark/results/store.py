@@ -1,11 +1,13 @@
 """The store: a results folder with one Parquet file per finished run and one ledger per study.
 
 The runner writes here, tables and figures read here (`Store(results).frame()`), and nothing here needs
-torch. Layout: `runs/<run_id>.parquet`, `studies/<scale>/<study>.parquet`, and `reference/` for runs that
-come with the project.
+torch. Layout: `runs/<run_id>.parquet`, `studies/<scale>/<study>.parquet`, `reference/` for runs that come
+with the project, and `cache/runs.parquet`, the rows of all files in `runs/` in one, so that thousands are
+read as one: it is checked against size and time of every file, so deleting it loses nothing.
 """
 
 import contextlib
+import os
 import tempfile
 import time
 import warnings
@@ -16,8 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmark import shipped
 from benchmark.errors import UserError
-from benchmark.results import gathered
-from benchmark.results.schema import Foreign, read_file, schema, write_file
+from benchmark.results.schema import Foreign, read_file, schema, write_file, write_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 
 FINISHED = ("ok", "diverged")  # diverging is an outcome of the spec; any other status is worth another try
 KIND = ("dataset", "backbone", "lane", "image_size", "method")  # what the time for a batch depends on
-
-
 OUTCOME = ["run_id", "status", "score", "seconds", "epochs", "batches_per_epoch", "fingerprint", *KIND]
 MANY = 32  # files that are worth gathering
 LEFTOVER = 3600.0  # seconds after which nobody is still writing a file
+
+Stamp = tuple[int, int]  # size and time of a file
 
 
 class Outcome(NamedTuple):
@@ -61,7 +62,7 @@ class Store:
         self.notify = notify  # told about damaged files
         self.runs = results / "runs"
         self.reference = shipped.reference(results) if reference else None
-        self._gathered = results / "cache" / "runs.parquet"
+        self.gathered = results / "cache" / "runs.parquet"
 
     @classmethod
     def of_folder(cls, folder: Path) -> "Store":
@@ -132,11 +133,15 @@ class Store:
         """Puts the rows of many files into one, if there are enough new ones for that to pay."""
         import pyarrow as pa
 
-        current = gathered.stamps(self.runs)
-        known = gathered.read(self._gathered, current, ["run_id"])
-        if len(current) - (0 if known is None else known.num_rows) >= MANY:
-            tables = self._made_here(None, current, repair=False)
-            gathered.write(self._gathered, current, pa.concat_tables(tables))
+        current = self._stamps()
+        known = self._read_gathered(current, ["run_id"])
+        if len(current) - (0 if known is None else known.num_rows) < MANY:
+            return
+        rows = pa.concat_tables(self._made_here(None, current, repair=False))
+        stamps = [current.get(run_id, (0, 0)) for run_id in rows["run_id"].to_pylist()]
+        for i, name in enumerate(("size", "modified")):
+            rows = rows.append_column(name, pa.array([stamp[i] for stamp in stamps], pa.int64()))
+        write_table(self.gathered, rows.cast(schema("gathered")))
 
     def rows(self, run_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
         """A few runs as dictionaries, metrics as a dictionary too."""
@@ -155,11 +160,16 @@ class Store:
     def write_ledger(self, study: str, scale: str, rows: list[dict[str, Any]]) -> bool:
         """Brings a ledger up to date; False if it was. Data sets and methods not in `rows` keep theirs."""
         spoken = {(row["dataset"], row["method"]) for row in rows}
-        before = self.ledger_rows(study, scale)
+        path = self.ledger_path(study, scale)
+        try:
+            before = _rows(path)
+        except Foreign as problem:
+            self._set_aside(path, f"{problem}; it is made anew from the stored runs")
+            before = []
         after = [row for row in before if (row["dataset"], row["method"]) not in spoken] + rows
         if before == after:
             return False
-        write_file(self.ledger_path(study, scale), after, "ledger")
+        write_file(path, after, "ledger")
         return True
 
     def ledger(self, study: str, scale: str) -> "pd.DataFrame":
@@ -169,16 +179,19 @@ class Store:
         return pd.DataFrame(self.ledger_rows(study, scale), columns=schema("ledger").names)
 
     def ledger_rows(self, study: str, scale: str) -> list[dict[str, Any]]:
+        path = self.ledger_path(study, scale)
         try:
-            table = read_file(self.ledger_path(study, scale), "ledger")
-        except (FileNotFoundError, Foreign):  # a ledger is derived: the next run writes it again
-            return []
-        return [] if table is None else table.to_pylist()
+            return _rows(path)
+        except Foreign as problem:
+            raise UserError(
+                f"{path}: {problem}; the command that ran the study makes it anew from the stored runs "
+                f"(python -m benchmark run {study} --scale {scale} --results {self.results} …)"
+            ) from None
 
     def _tables(self, columns: list[str] | None, repair: bool) -> list["pa.Table"]:
         """All runs; one made here comes after, and so replaces, one that came with the project."""
         committed = [self._read(path, columns, repair) for path in self._committed()]
-        made_here = self._made_here(columns, gathered.stamps(self.runs), repair)
+        made_here = self._made_here(columns, self._stamps(), repair)
         return [table for table in committed if table is not None] + made_here
 
     def _committed(self) -> list[Path]:
@@ -187,13 +200,13 @@ class Store:
         return sorted(self.reference.glob("*.parquet")) + sorted(self.reference.glob("runs/*.parquet"))
 
     def _made_here(
-        self, columns: list[str] | None, current: dict[str, gathered.Stamp], repair: bool
+        self, columns: list[str] | None, current: dict[str, Stamp], repair: bool
     ) -> list["pa.Table"]:
         """Gathered rows where their files have not changed, and the other files one by one."""
         if not current:
             return []  # and pyarrow is not even loaded
         names = schema("run").names if columns is None else columns
-        together = gathered.read(self._gathered, current, list(dict.fromkeys(["run_id", *names])))
+        together = self._read_gathered(current, list(dict.fromkeys(["run_id", *names])))
         known = set() if together is None else set(together["run_id"].to_pylist())
         paths = [self.path(run_id) for run_id in sorted(current.keys() - known)]
         with ThreadPoolExecutor(4) as pool:  # reading releases the interpreter lock
@@ -201,24 +214,59 @@ class Store:
         found = [table for table in tables if table is not None]
         return found if together is None else [together.select(names), *found]
 
+    def _stamps(self) -> dict[str, Stamp]:
+        """run_id → stamp of every file of a run, in one pass over the folder."""
+        if not self.runs.is_dir():
+            return {}
+        with os.scandir(self.runs) as entries:
+            files = [e for e in entries if e.name.endswith(".parquet") and not e.name.startswith(".")]
+            about = [(entry.name.removesuffix(".parquet"), entry.stat()) for entry in files]
+        return {run_id: (stat.st_size, stat.st_mtime_ns) for run_id, stat in about}
+
+    def _read_gathered(self, current: Mapping[str, Stamp], columns: list[str]) -> "pa.Table | None":
+        """The gathered rows whose files are as they were, None if there are none. `columns` has the run_id."""
+        import pyarrow as pa
+
+        try:
+            table = read_file(self.gathered, "gathered", [*columns, "size", "modified"])
+        except (FileNotFoundError, Foreign):  # it is made again
+            return None
+        if table is None:
+            return None
+        keys = zip(*(table[name].to_pylist() for name in ("run_id", "size", "modified")), strict=True)
+        valid = [current.get(run_id) == (size, modified) for run_id, size, modified in keys]
+        if not all(valid):  # pyarrow loads pandas to make an array of a list, which takes half a second
+            table = table.filter(pa.array(valid, pa.bool_()))
+        return table.select(columns)
+
     def _read(self, path: Path, columns: list[str] | None, repair: bool) -> "pa.Table | None":
         try:
-            table = read_file(path, "run", columns)
-            misplaced = path.parent == self.runs and (
-                table is None
-                or ("run_id" in table.column_names and table["run_id"].to_pylist() != [path.stem])
-            )
-            if misplaced:
+            if path.parent != self.runs:
+                return read_file(path, "run", columns)
+            table = read_file(path, "run")  # whole: a run whose curve is damaged must not count as done
+            if table is None or table["run_id"].to_pylist() != [path.stem]:
                 raise Foreign("does not hold the run that its name says")
+            return table if columns is None else table.select(columns)
         except FileNotFoundError:  # set aside by another driver just now
             return None
         except Foreign as problem:
             if repair and path.parent == self.runs:
-                with contextlib.suppress(FileNotFoundError):
-                    path.replace(path.with_name(path.name + ".damaged"))
-                remedy = f"set aside as {path.name}.damaged, its run is done again"
+                self._set_aside(path, f"{problem}; its run is done again")
             else:
-                remedy = "left out; python -m benchmark run does its run again"
-            self.notify(f"{path}: {problem}; {remedy}")
+                self.notify(f"{path}: {problem}; left out, python -m benchmark run does its run again")
             return None
-        return table
+
+    def _set_aside(self, path: Path, why: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            path.replace(path.with_name(path.name + ".aside"))
+        self.notify(f"{path}: {why}; the file is kept as {path.name}.aside")
+
+
+def _rows(ledger: Path) -> list[dict[str, Any]]:
+    try:
+        table = read_file(ledger, "ledger")
+    except FileNotFoundError:
+        return []
+    if table is None:
+        raise Foreign("is no ledger")
+    return table.to_pylist()

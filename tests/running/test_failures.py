@@ -110,7 +110,7 @@ def test_damaged_and_foreign_files_are_named_set_aside_and_done_again(desk: Desk
     assert done.returncode == 0, done.stderr
     for path in (truncated, foreign, renamed, flipped):
         assert str(path.name) in done.stderr
-        assert path.with_name(path.name + ".damaged").exists()
+        assert path.with_name(path.name + ".aside").exists()
     assert sorted(desk.started()) == sorted(path.stem for path in (truncated, foreign, renamed, flipped))
     assert desk.numbers() == undisturbed.numbers()
 
@@ -125,7 +125,7 @@ def test_looking_at_a_folder_never_changes_it(desk: Desk, undisturbed: Desk):
     assert victim.read_bytes() == b"PAR1"
 
 
-def test_a_schema_from_another_version_is_refused(desk: Desk, undisturbed: Desk):
+def test_a_schema_from_another_version_is_kept_and_its_run_is_done_again(desk: Desk, undisturbed: Desk):
     shutil.copytree(undisturbed.results, desk.results)
     victim = desk.results / "runs" / f"{desk.stored()[0]}.parquet"
     table = pq.read_table(victim)
@@ -134,10 +134,10 @@ def test_a_schema_from_another_version_is_refused(desk: Desk, undisturbed: Desk)
     )
     before = victim.read_bytes()
     done = desk.run()
-    assert done.returncode == 2
-    assert "schema 99" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-    assert victim.read_bytes() == before
+    assert done.returncode == 0
+    assert "is of schema 99" in done.stderr
+    assert desk.started() == [victim.stem]
+    assert victim.with_name(victim.name + ".aside").read_bytes() == before
 
 
 def test_a_full_disk_damages_nothing_and_goes_on_when_there_is_room(desk: Desk, undisturbed: Desk):

@@ -93,7 +93,7 @@ def test_two_drivers_share_one_folder(desk: Desk, undisturbed: Desk):
         assert driver.returncode == 0, errors
     assert max(Counter(desk.started()).values()) == 1, "a run was done twice"
     assert desk.numbers() == undisturbed.numbers()
-    assert not list((desk.results / "runs").glob("*.damaged"))
+    assert not list((desk.results / "runs").glob("*.aside"))
 
 
 def test_a_claim_ends_with_its_driver(desk: Desk):

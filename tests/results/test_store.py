@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmark.results.store import MANY, Store
-from benchmark.results.tuning_summary import audit, rate_curves
 from benchmark.running.worker import Job, row
 from benchmark.spec import FIELDS, RunSpec
 
@@ -81,34 +80,6 @@ def test_a_failure_here_does_not_hide_a_committed_success(tmp_path):
     assert list(store.frame()["status"]) == ["ok"]
     assert store.rows([SPEC.run_id])[SPEC.run_id]["status"] == "ok"
     assert Store(tmp_path, reference=False).outcomes()[SPEC.run_id].status == "error"
-
-
-def test_a_ledger_keeps_what_a_part_of_the_study_does_not_speak_of(undisturbed):
-    store, rows = undisturbed.store, undisturbed.store.ledger_rows("small", "quick")
-    part = [r for r in rows if r["method"] == "triplet"]
-    assert store.write_ledger("small", "quick", part) is True  # only the order has changed
-    assert sorted(map(str, store.ledger_rows("small", "quick"))) == sorted(map(str, rows))
-    assert store.write_ledger("small", "quick", part) is False
-    store.write_ledger("small", "quick", rows)
-
-
-def test_the_audit_shows_what_each_method_was_given(undisturbed):
-    ledger, runs = undisturbed.store.ledger("small", "quick"), undisturbed.store.frame()
-    table = audit(ledger, runs).set_index(["protocol", "method"])
-    assert set(table["trials"]) == {0, 4}
-    tuned = table[table["trials"] == 4]
-    assert set(tuned["lr_low"]) == {1e-4}
-    assert set(tuned["lr_high"]) == {3e-2}
-    assert (table["seeds_planned"] == 2).all()
-    assert (table["seeds_done"] == 2).all()
-    assert (table[["failed", "diverged", "missing"]] == 0).all().all()
-    assert (table["tuning_seconds"] >= 0).all()
-    curves = rate_curves(ledger, runs)
-    assert len(curves) == 2 * 2 * 4
-    assert curves.groupby(["protocol", "method"])["chosen"].sum().eq(1).all()
-    for _, curve in curves.groupby(["protocol", "method"]):
-        assert curve.loc[curve["chosen"], "score"].item() == curve["score"].max()
-        assert curve["lr"].is_monotonic_increasing
 
 
 def test_results_stored_before_a_column_was_added_are_read(tmp_path):
