@@ -106,6 +106,7 @@ def names() -> list[str]:
 
 
 def _row(name: str, dataset: str) -> Fields:
+    dataset = dataset.partition("?")[0]
     if name not in SETTINGS:
         raise unknown("setting", name, SETTINGS, "python -m benchmark list settings")
     rows = SETTINGS[name][1]
