@@ -3,6 +3,7 @@
 AP of query i is the mean over its positives p (itself among them) of rank⁺(p) / rank(p), where a rank counts the samples
 above p. The surrogates differ in the step function that counts: `smooth_ap.py` and `roadmap.py` give theirs. The textbook form
 holds all n³ differences; here they live for a block of queries at a time, and the gradient is written beside the value.
+`ByQuery` does the same for any other cost of a query's ranking, with autograd inside a block.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,7 +26,7 @@ class RankLoss(torch.autograd.Function):
     def forward(ctx, s: Tensor, labels: Tensor, positive: Step, negative: Step) -> Tensor:
         grad = torch.zeros_like(s)  # (n, n)
         total = s.new_zeros((), dtype=torch.float64)
-        for rows, places in _queries(labels):
+        for rows, places in queries(labels):
             total += _block(s, grad, rows, places, positive, negative)
         ctx.save_for_backward(grad)
         return (1 - total / len(s)).to(s.dtype)
@@ -37,7 +38,35 @@ class RankLoss(torch.autograd.Function):
         return upstream * grad, None, None, None
 
 
-def _queries(labels: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+class ByQuery(torch.autograd.Function):
+    """Mean over the queries that have a positive of a cost; 0 if none has. s (n, n), labels (n,).
+
+    cost(scores (b, n), rows (b,), places (b, c)) is the sum over b queries, each among its own c positives.
+    """
+
+    @staticmethod
+    def forward(ctx, s: Tensor, labels: Tensor, cost: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Tensor:
+        grad = torch.zeros_like(s)  # (n, n)
+        total, asked = s.new_zeros((), dtype=torch.float64), 0
+        for rows, places in queries(labels):
+            if places.shape[1] == 1:
+                continue
+            with torch.enable_grad():
+                scores = s[rows].detach().requires_grad_()
+                value = cost(scores, rows, places)
+                (grad[rows],) = torch.autograd.grad(value, scores)
+            total, asked = total + value.detach(), asked + len(rows)
+        ctx.save_for_backward(grad.div_(max(asked, 1)))
+        return (total / max(asked, 1)).to(s.dtype)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, upstream: Tensor):
+        (grad,) = ctx.saved_tensors
+        return upstream * grad, None, None
+
+
+def queries(labels: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
     """Blocks of queries (b,) with the places of their positives (b, c); the queries of a block have equally many."""
     n = len(labels)
     _, kind, count = labels.unique(return_inverse=True, return_counts=True)
