@@ -20,6 +20,10 @@ class ProxyLoss(nn.Module):
         rows = torch.tensor([self.row(label) for label in labels.tolist()], device=labels.device)  # (n,)
         return self.loss(f, rows)
 
+    @property
+    def parts(self) -> dict[str, Tensor]:
+        return getattr(self.loss, "parts", {})
+
     def row(self, label: int) -> int:
         """The label itself where it is one of 0 … classes − 1, else the first row that is free when it is first seen."""
         if label not in self.rows:
