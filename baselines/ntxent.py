@@ -23,8 +23,11 @@ class NtXent(nn.Module):
         super().__init__()
         self.temperature = temperature
 
+    def logits(self, f: Tensor) -> Tensor:
+        return f @ f.T / self.temperature  # (n, n)
+
     def forward(self, f: Tensor, labels: Tensor) -> Tensor:
-        s = f @ f.T / self.temperature  # (n, n)
+        s = self.logits(f)
         same = labels[:, None] == labels[None, :]  # (n, n)
         positive = same & ~torch.eye(len(s), dtype=torch.bool, device=s.device)
         if same.all() or not positive.any():
