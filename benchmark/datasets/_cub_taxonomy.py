@@ -5,11 +5,12 @@ Used by `cub.py`. A name is matched by its longest known ending, so the House Sp
 
 from functools import cache
 
-UNKNOWN = "unknown"  # family and order of a bird whose name has no known ending
+from benchmark.errors import UserError
+
 # order → family → endings of names. Taxonomy is a fact; North American sparrows and juncos are Passerellidae.
 ORDERS: dict[str, dict[str, str]] = {
     "Anseriformes": {"Anatidae": "Gadwall Mallard Merganser"},
-    "Apodiformes": {"Trochilidae": "Hummingbird Violetear"},
+    "Apodiformes": {"Trochilidae": "Hummingbird Violet_ear"},
     "Caprimulgiformes": {"Caprimulgidae": "Nighthawk will_Widow poor_Will"},
     "Charadriiformes": {
         "Alcidae": "Auklet Guillemot Puffin",
@@ -63,7 +64,9 @@ def _taxonomy(bird: str) -> tuple[str, str]:
         found = ENDINGS.get("_".join(words[start:]))
         if found:
             return found
-    return UNKNOWN, UNKNOWN
+    raise UserError(
+        f"no family is known for the bird {bird!r}; add the ending of its name to datasets/birds.py"
+    )
 
 
 def family(bird: str) -> str:
