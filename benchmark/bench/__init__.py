@@ -1,5 +1,27 @@
 """Measurements of speed and memory, one module per area; `python -m benchmark.bench` runs them.
 
-Every module has `run() -> list[dict]`: rows of area, name, n, seconds, peak_mb, ratio and the baseline that the ratio is to,
-which is measured in the same run, since only such ratios mean something on another machine.
+Every module has `run() -> list[Row]`. What a ratio is to is measured in the same run, since only such ratios mean something on
+another machine.
 """
+
+import time
+from collections.abc import Callable
+
+Row = dict[str, object]
+
+
+def row(
+    name: str, n: int, seconds: float, ratio: float | None = None, to: str = "", peak: float | None = None
+) -> Row:
+    """`ratio` is to what `to` says, `peak` in MB."""
+    return {"name": name, "n": n, "seconds": seconds, "peak_mb": peak, "ratio": ratio, "baseline": to}
+
+
+def best(work: Callable[[], object], repeat: int = 3) -> float:
+    """Seconds of the fastest of several times."""
+    found = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        work()
+        found.append(time.perf_counter() - start)
+    return min(found)

@@ -43,7 +43,7 @@ def measure(area: str, path: Path) -> None:
     rows = importlib.import_module(f"benchmark.bench.{area}").run()
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
-        pd.DataFrame(rows).to_parquet(temporary)
+        pd.DataFrame(rows).assign(area=area).to_parquet(temporary)
     print(table(rows))
     print(f"kept as {path}", flush=True)
 

@@ -4,7 +4,6 @@ Run by `make bench`; times are the best of several, and what is compared is meas
 """
 
 import tempfile
-import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import islice
@@ -12,37 +11,16 @@ from pathlib import Path
 
 import numpy as np
 
-Row = dict[str, object]
+from benchmark.bench import Row, best, row
 
 
 def run() -> list[Row]:
     return [*_index(), *_packed(), *_steps()]
 
 
-def _best(work: Callable[[], object], repeat: int = 3) -> float:
-    best = float("inf")
-    for _ in range(repeat):
-        start = time.perf_counter()
-        work()
-        best = min(best, time.perf_counter() - start)
-    return best
-
-
 def _exhaust(make: Callable[[], Iterable[object]]) -> None:
     for _ in make():
         pass
-
-
-def _row(name: str, n: int, seconds: float, ratio: float | None = None, baseline: str = "") -> Row:
-    return {
-        "area": "data",
-        "name": name,
-        "n": n,
-        "seconds": seconds,
-        "peak_mb": None,
-        "ratio": ratio,
-        "baseline": baseline,
-    }
 
 
 def _index() -> list[Row]:
@@ -63,8 +41,8 @@ def _index() -> list[Row]:
                 (root / file).touch()
                 lines.append(f"{image} {product} {category} {file}")
             (root / f"Ebay_{side}.txt").write_text("\n".join(lines) + "\n")
-        seconds = _best(lambda: sop.open(root), 5)
-        return [_row("open SOP (index and files)", image, seconds, seconds / 2, "the 2 s it may take")]
+        seconds = best(lambda: sop.open(root), 5)
+        return [row("open SOP (index and files)", image, seconds, seconds / 2, "the 2 s it may take")]
 
 
 def _packed() -> list[Row]:
@@ -95,9 +73,9 @@ def _packed() -> list[Row]:
         for _ in range(6):  # they take turns, so that a slow moment hits both
             for kind, source in (("unpacked", dataset.source), ("packed", packed)):
                 load = partial(loading.pixel_batches, source, batches, transforms.training(spec), 2)
-                seconds[kind] = min(seconds[kind], _best(partial(_exhaust, load), 1))
+                seconds[kind] = min(seconds[kind], best(partial(_exhaust, load), 1))
         images = sum(map(len, batches))
-        rows = [_row(f"{kind} 348-pixel JPEGs to crops", images, found) for kind, found in seconds.items()]
+        rows = [row(f"{kind} 348-pixel JPEGs to crops", images, found) for kind, found in seconds.items()]
         rows[1] |= {"ratio": seconds["unpacked"] / seconds["packed"], "baseline": "unpacked"}
         return rows
 
@@ -131,13 +109,13 @@ def _steps() -> list[Row]:
             loss(model.project(model(x)), targets).backward()
             optimizer.step()
 
-    step = _best(steps) / 5
-    found = [_row("step on frozen features, 2048 to 512, batch 256", batch, step)]
+    step = best(steps) / 5
+    found = [row("step on frozen features, 2048 to 512, batch 256", batch, step)]
     for kind in ("shuffle", "balanced", "hierarchical"):
         drawn = samplers.batches(kind, labels, supers, batch, 4, generator)
         count = 3_000  # several arrangements of the whole set, so that their cost is shared out fairly
-        seconds = _best(partial(list, islice(drawn, count)), 1) / count
+        seconds = best(partial(list, islice(drawn, count)), 1) / count
         found.append(
-            _row(f"{kind} sampler, a batch of {images:,} images", batch, seconds, seconds / step, "a step")
+            row(f"{kind} sampler, a batch of {images:,} images", batch, seconds, seconds / step, "a step")
         )
     return found

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-Row = dict[str, object]
+from benchmark.bench import Row, row
 
 DIMENSIONS = 512
 KS = (1, 10, 100, 1000)
@@ -35,7 +35,7 @@ def _size(n: int, per_class: int, repeat: int) -> list[Row]:
         ours = partial(retrieval_metrics, x, y, ks=KS)
         (bare, seconds), peak = _alternating(repeat, partial(_product, x), ours)
         name = f"retrieval_metrics, classes of {per_class}, {kind}"
-        rows.append(_row(name, n, seconds, peak, seconds / bare, f"bare product {bare:.2f} s"))
+        rows.append(row(name, n, seconds, seconds / bare, f"bare product {bare:.2f} s", peak))
     return rows
 
 
@@ -53,7 +53,7 @@ def _library(n: int, per_class: int, repeat: int) -> list[Row]:
         repeat, lambda: retrieval_metrics(x, y, ks=KS), lambda: calculator.get_accuracy(x, y)
     )
     name = f"AccuracyCalculator, classes of {per_class}, trained"
-    return [_row(name, n, theirs, peak, theirs / ours, f"retrieval_metrics {ours:.2f} s")]
+    return [row(name, n, theirs, theirs / ours, f"retrieval_metrics {ours:.2f} s", peak)]
 
 
 def _large(n: int, per_class: int, repeat: int) -> list[Row]:
@@ -64,8 +64,8 @@ def _large(n: int, per_class: int, repeat: int) -> list[Row]:
     (again,), more = _alternating(repeat, lambda: retrieval_metrics(x, y, ks=KS, rerank=(4,)))
     name = f"retrieval_metrics, classes of {per_class}, trained"
     return [
-        _row(name, n, plain, peak, plain / bare, f"bare product {bare:.2f} s"),
-        _row(f"{name}, re-ranked at 4", n, again, more, again / plain, f"retrieval_metrics {plain:.2f} s"),
+        row(name, n, plain, plain / bare, f"bare product {bare:.2f} s", peak),
+        row(f"{name}, re-ranked at 4", n, again, again / plain, f"retrieval_metrics {plain:.2f} s", more),
     ]
 
 
@@ -79,8 +79,8 @@ def _along(n: int, per_class: int, repeat: int) -> list[Row]:
     x, y = _data(n, per_class, 3.0, dimensions=64)
     (bare, ours), peak = _alternating(repeat, lambda: _product(x), lambda: recall_at_1(x, y))
     return [
-        _row(
-            "recall_at_1, 64 dimensions, one thread", n, ours, peak, ours / bare, f"bare product {bare:.2f} s"
+        row(
+            "recall_at_1, 64 dimensions, one thread", n, ours, ours / bare, f"bare product {bare:.2f} s", peak
         )
     ]
 
@@ -130,15 +130,3 @@ def _memory(field: str, reset: bool = False) -> float | None:
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak starts again from here
     line = next(line for line in status.read_text(encoding="ascii").splitlines() if line.startswith(field))
     return int(line.split()[1]) / 1024
-
-
-def _row(name: str, n: int, seconds: float, peak: float | None, ratio: float, baseline: str) -> Row:
-    return {
-        "area": "evaluation",
-        "name": name,
-        "n": n,
-        "seconds": seconds,
-        "peak_mb": peak,
-        "ratio": ratio,
-        "baseline": baseline,
-    }

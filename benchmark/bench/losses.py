@@ -15,8 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import baselines
-
-Row = dict[str, object]
+from benchmark.bench import Row, row
 
 DIMENSIONS, PER_CLASS, EPS = 512, 4, 0.05
 NEIGHBOURS = 10  # mean size of the neighbourhoods that the embeddings are made for
@@ -32,34 +31,28 @@ def run() -> list[Row]:
         forms = ["floor", "contextual", "oracle", *TEXTBOOKS]
         forms += [f"{name}, textbook" for name in TEXTBOOKS if n in TEXTBOOK]
         found = turns(n, *forms)
-        rows.append(row("floor", n, found["floor"], found["floor"], "itself"))
-        rows += [row(name, n, found[name], found["floor"], "floor") for name in ("contextual", *TEXTBOOKS)]
-        rows.append(row("contextual, oracle", n, found["oracle"], found["contextual"], "contextual"))
+        rows.append(compared("floor", n, found["floor"], found["floor"], "itself"))
         rows += [
-            row(form, n, found[form], found[form.partition(",")[0]], form.partition(",")[0])
+            compared(name, n, found[name], found["floor"], "floor") for name in ("contextual", *TEXTBOOKS)
+        ]
+        rows.append(compared("contextual, oracle", n, found["oracle"], found["contextual"], "contextual"))
+        rows += [
+            compared(form, n, found[form], found[form.partition(",")[0]], form.partition(",")[0])
             for form in forms[5:]
         ]
     found = turns(CROWDED, "contextual", "oracle", crowded=True)
     name = "contextual, oracle, neighbourhoods of half the batch"
-    rows.append(row(name, CROWDED, found["oracle"], found["contextual"], "contextual on the same"))
+    rows.append(compared(name, CROWDED, found["oracle"], found["contextual"], "contextual on the same"))
     steps = turns(128, *baselines.names())
     rows += [
-        row(f"step of {name}", 128, step, steps["contrastive"], "contrastive") for name, step in steps.items()
+        compared(f"step of {name}", 128, step, steps["contrastive"], "contrastive")
+        for name, step in steps.items()
     ]
-    return sorted(rows, key=lambda row: str(row["name"]))
+    return sorted(rows, key=lambda found: str(found["name"]))
 
 
-def row(name: str, n: int, measured: tuple[float, float], other: tuple[float, float], baseline: str) -> Row:
-    seconds, peak = measured
-    return {
-        "area": "losses",
-        "name": name,
-        "n": n,
-        "seconds": seconds,
-        "peak_mb": peak,
-        "ratio": seconds / other[0],
-        "baseline": baseline,
-    }
+def compared(name: str, n: int, measured: tuple[float, float], other: tuple[float, float], to: str) -> Row:
+    return row(name, n, measured[0], measured[0] / other[0], to, measured[1])
 
 
 def turns(n: int, *forms: str, crowded: bool = False) -> dict[str, tuple[float, float]]:

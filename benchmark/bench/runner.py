@@ -6,11 +6,11 @@ Run by `make bench`; what is compared is measured in the same run.
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from benchmark.bench import Row, best
+from benchmark.bench import row as measured
 from benchmark.planning import plan as planner
 from benchmark.planning.plan import Family
 from benchmark.planning.study import Study
@@ -21,7 +21,6 @@ from benchmark.running.scheduler import Runner
 from benchmark.running.worker import Job, row
 from benchmark.spec import RunSpec
 
-Row = dict[str, object]
 HERE = "benchmark.bench.runner"
 
 
@@ -44,24 +43,6 @@ def busy(spec: RunSpec, **where: object) -> dict[str, object]:
     return {"status": "ok", "score": total % 100 / 100}
 
 
-def _row(name: str, n: int, seconds: float, ratio: float, baseline: str) -> Row:
-    return {
-        "area": "runner",
-        "name": name,
-        "n": n,
-        "seconds": seconds,
-        "peak_mb": None,
-        "ratio": ratio,
-        "baseline": baseline,
-    }
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
 def _families(seeds: int) -> list[Family]:
     """A study of so many runs that differ in the seed."""
     return planner.families(
@@ -79,36 +60,18 @@ def _run(results: Path, pool: Pool, executor: str, seeds: int) -> Runner:
 
 def _planning() -> Row:
     """The command line from start to end: 10,000 runs of a study without tuning."""
-    command = [
-        sys.executable,
-        "-m",
-        "benchmark",
-        "plan",
-        "main",
-        "--set",
-        "tuning=false",
-        "--results",
-        "none",
-    ]
-    command += [
-        "--set",
-        'methods=["contrastive","triplet"]',
-        "--set",
-        'protocols=["test"]',
-        "--set",
-        "seeds=5000",
-    ]
-    seconds = min(
-        _seconds(lambda: subprocess.run(command, check=True, capture_output=True)) for _ in range(3)
-    )
-    return _row("plan, start to end", 10_000, seconds, seconds / 2, "2 s allowed")
+    command = [sys.executable, "-m", "benchmark", "plan", "main", "--results", "none"]
+    for change in ("tuning=false", 'methods=["contrastive","triplet"]', 'protocols=["test"]', "seeds=5000"):
+        command += ["--set", change]
+    seconds = best(lambda: subprocess.run(command, check=True, capture_output=True))
+    return measured("plan, start to end", 10_000, seconds, seconds / 2, "2 s allowed")
 
 
 def _overhead(runs: int = 200) -> Row:
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
         _run(Path(other), Sequential(), "instant", 1)  # loads pyarrow
-        seconds = _seconds(lambda: _run(Path(folder), Sequential(), "instant", runs)) / runs
-    return _row("the runner's own time, a run", runs, seconds, seconds / 0.05, "50 ms allowed")
+        seconds = best(lambda: _run(Path(folder), Sequential(), "instant", runs), 1) / runs
+    return measured("the runner's own time, a run", runs, seconds, seconds / 0.05, "50 ms allowed")
 
 
 def _reading(runs: int = 500) -> Row:
@@ -124,8 +87,8 @@ def _reading(runs: int = 500) -> Row:
             assert not families[0].known(store.outcomes()).waiting
             assert len(store.frame().groupby(["dataset", "method"])["test/R@1"].agg(["mean", "std"])) == 1
 
-        seconds = min(_seconds(read) for _ in range(3))
-    return _row("plan, read and tabulate a finished sweep", runs, seconds, seconds / 5, "5 s allowed")
+        seconds = best(read)
+    return measured("plan, read and tabulate a finished sweep", runs, seconds, seconds / 5, "5 s allowed")
 
 
 def _workers(runs: int = 16) -> list[Row]:
@@ -135,11 +98,11 @@ def _workers(runs: int = 16) -> list[Row]:
         pool = Loky(workers)
         with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
             _run(Path(other), pool, "busy", 2 * workers)  # starts the processes
-            seconds[workers] = _seconds(partial(_run, Path(folder), pool, "busy", runs))
+            seconds[workers] = best(partial(_run, Path(folder), pool, "busy", runs), 1)
     pool.close(kill=False)
     return [
-        _row("sweep with one worker", runs, seconds[1], 1.0, "one worker"),
-        _row(
+        measured("sweep with one worker", runs, seconds[1], 1.0, "one worker"),
+        measured(
             "sweep with two workers", runs, seconds[2], seconds[1] / seconds[2], "one worker, times as fast"
         ),
     ]
