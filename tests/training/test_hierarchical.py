@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from benchmark.errors import UserError
 from benchmark.seeds import numpy_generator
-from benchmark.training.hierarchical import arrange, hierarchical
+from benchmark.training.sampling import arrange, hierarchical
 
 
 def arranged(labels, supers, batch_size=16, per_class=2, seed=0):
