@@ -20,14 +20,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     from benchmark import synthetic
-    from benchmark.errors import unknown
 
     for name in args.names:
-        if name not in synthetic.names():
-            raise unknown(
-                "synthetic experiment", name, synthetic.names(), "python -m benchmark synthetic --list"
-            )
-    for name in args.names or synthetic.names():
+        synthetic.key(name)  # an unknown one is refused before the first is made
+    for name in args.names or synthetic.VERSIONS:
         if args.list:
             print(name)
             continue

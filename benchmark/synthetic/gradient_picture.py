@@ -22,8 +22,6 @@ from benchmark.training.model import build_model
 from benchmark.training.sampling import batches
 from benchmark.training.training_set import training_view
 
-VERSION = 2  # raise it when the numbers change
-GLYPHS = True  # made from the embedded data
 STEPS, LR = 20, 3e-3  # of training before the picture is taken, with the loss as it is published
 K, EPS, ALPHA = 4, 0.05, 10.0
 

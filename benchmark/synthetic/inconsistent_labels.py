@@ -15,8 +15,6 @@ from benchmark.datasets import open_dataset
 from benchmark.datasets._ceiling import ceiling
 from benchmark.datasets._dataset import Dataset
 
-VERSION = 1  # raise it when the numbers change
-GLYPHS = True  # made from the embedded data
 EQUAL, SIMILAR = 6, 6  # pairs to show: without any difference, and with the smallest
 SHRINK = 4  # candidates are looked for in images so much smaller
 CANDIDATES = 4000  # of which the exact difference is measured

@@ -13,7 +13,6 @@ import torch
 import baselines
 from benchmark.seeds import numpy_generator
 
-VERSION = 1  # raise it when the numbers change
 N = 64  # points, half of each class
 SPREAD = 0.15  # standard deviation of a class along the circle, in radians
 STEPS = 241  # positions of the rolling point

@@ -15,7 +15,6 @@ from torch.nn import functional as F
 from baselines.contextual import contextual_similarity
 from benchmark.seeds import isolated_torch, numpy_generator
 
-VERSION = 1  # raise it when the numbers change
 RADII = (0.2, 0.4, 0.6, 0.8, 1.0)
 NOISES = (0.0, 0.05, 0.1, 0.2)  # standard deviation of the radius; neighbouring circles are 0.2 apart
 SPACES = ("plane", "circle")  # D of the outputs as they are, or normalised first, as the equations have it
