@@ -1,0 +1,1 @@
+"""What is stored: one Parquet file a run, one ledger a study."""

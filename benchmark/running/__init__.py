@@ -1,0 +1,1 @@
+"""What does the runs: a session, its scheduler, pools of workers, and what they tell."""
