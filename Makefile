@@ -31,11 +31,11 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 tables: $(READY)  ## tune, train and print every table that is not there yet
-	$(RUN) $$($(PYTHON) -m plots.needs tables)
+	$(RUN) $$($(PYTHON) -m plots needs tables)
 	$(PLOT) tables
 
 figures: $(READY)  ## the same for the figures
-	$(RUN) $$($(PYTHON) -m plots.needs figures)
+	$(RUN) $$($(PYTHON) -m plots needs figures)
 	$(PYTHON) -m benchmark synthetic --data $(DATA) --results $(RESULTS)
 	$(PLOT) figures
 

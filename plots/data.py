@@ -1,12 +1,11 @@
 """The runs of a study as one frame: its ledger joined with the stored runs, one row a trial or final run.
 
-Every table and figure starts from `load(results, study, scale)`. Metrics are columns ("test/R@1",
+Every table and figure starts from `Results(folder, scale).frame(study)`. Metrics are columns ("test/R@1",
 fractions); a run that the ledger names and that is not there has status "missing". Results made here come
 before those in `results/reference/`.
 """
 
 import json
-from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
@@ -60,9 +59,24 @@ class Results:
         """The frame of a study that has not been run."""
         return joined(self.store.ledger("", self.scale).head(0), self.runs.head(0))
 
+    def synthetic(self, name: str) -> pd.DataFrame:
+        """The table that a synthetic experiment left."""
+        return self._measured(f"synthetic/{name}.parquet", f"python -m benchmark synthetic {name}")
 
-def load(results: Path, study: str, scale: str) -> pd.DataFrame:
-    return Results(results, scale).frame(study)
+    def bench(self, area: str) -> pd.DataFrame:
+        """The measurements of one area of the bench."""
+        return self._measured(
+            f"bench/{area}.parquet", f"make bench first, or python -m benchmark.bench {area}"
+        )
+
+    def _measured(self, file: str, command: str) -> pd.DataFrame:
+        for path in (self.root / file, reference(self.root) / file):
+            if path.is_file():
+                try:
+                    return pd.read_parquet(path)
+                except (OSError, ValueError) as problem:
+                    raise UserError(f"{path} cannot be read ({problem}); {command}") from None
+        raise UserError(f"no {self.root / file} ({command})")
 
 
 def joined(ledger: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
@@ -109,26 +123,13 @@ def finished(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def seeds_by(frame: pd.DataFrame, columns: str | list[str], metric: str) -> pd.DataFrame:
-    """Scores as one row a seed and one column a method (or combination of `columns`): what the statistics
-    take.
-    """
+    """Scores as one row a seed and one column a method (or combination of `columns`): what the statistics take."""
     done = finished(frame)
     if metric not in done.columns or done.empty:
         return pd.DataFrame()
     return done.pivot_table(
         index="seed", columns=columns, values=metric, aggfunc="mean", dropna=False
     ).dropna(axis=1, how="all")
-
-
-def curves(
-    frame: pd.DataFrame, keep: Iterable[str] = ("dataset", "protocol", "method", "variant", "seed")
-) -> pd.DataFrame:
-    """What was measured during training, one row an evaluation: epoch, loss, "train/R@1", "test/R@1" …"""
-    points = []
-    for row in finished(frame).to_dict("records"):
-        told = {name: row[name] for name in keep} | {"run_id": row["run_id"]}
-        points += [told | point for point in json.loads(row["curve"] or "[]")]
-    return pd.DataFrame(points)
 
 
 PAPER_ORDER = ("glyphs", "cub", "cars", "sop", "inat", "inshop")

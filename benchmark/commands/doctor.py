@@ -34,7 +34,7 @@ def execute(args: argparse.Namespace) -> int:
     ):
         print(f"{title}:")
         for state, name, text in findings:
-            print(f"  {state:7} {name}: {text}")
+            print(f"  {state:7} {name}: {text}", flush=True)
             problems += state == "problem"
     print("all well" if not problems else f"{problems} problem{'s' * (problems > 1)}: see above")
     return 1 if problems else 0

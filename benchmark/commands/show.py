@@ -51,7 +51,7 @@ def execute(args: argparse.Namespace) -> int:
         seed=args.seed,
     )
     view = corruption.training_view(dataset, spec)
-    print(dataset.summary())
+    print("\n".join([dataset.summary(), *dataset.notes]))
     if isinstance(dataset.source, ArraySource) and dataset.gallery is None:
         highest = ceiling(dataset.source.array[dataset.query], dataset.labels[dataset.query, 0])
         print(f"highest R@1 that pixel-identical test images of different classes allow: {100 * highest:.1f}")

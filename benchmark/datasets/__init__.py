@@ -6,6 +6,8 @@ To see them: `python -m benchmark list`.
 """
 
 import ast
+import inspect
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -43,15 +45,16 @@ def is_path(name: str) -> bool:
     )
 
 
-OPTIONS = {  # of your own data, as in ./birds.csv?split=class&seed=3
-    "split": "class: half of the classes at random; order: the first half; column: as the table says",
-    "seed": "of the random split",
+OPTIONS = {  # after a "?", as in ./birds.csv?split=class&seed=3
+    "missing": "skip: leave out images that are absent, and say how many",
+    "split": "class: half of the classes at random; order: the first half; column: as the table says (your own data)",
+    "seed": "of the random split (your own data)",
     "label": "the table's column of class names",
 }
 
 
 def parse(name: str) -> tuple[str, dict[str, str]]:
-    """The path and the options of your own data: "birds.csv?split=class" is birds.csv, split by class."""
+    """A data set's name without its options, and those: "birds.csv?split=class" is birds.csv, split by class."""
     path, _, text = name.partition("?")
     options = {}
     for part in text.split("&") if text else []:
@@ -65,8 +68,8 @@ def parse(name: str) -> tuple[str, dict[str, str]]:
 
 
 def check_name(name: str) -> None:
-    """Raise the error for a name that is neither a data set nor looks like a path."""
-    if name not in summaries() and not is_path(name):
+    """Raise the error for a name that is neither a data set nor looks like a path, or for an option."""
+    if parse(name)[0] not in summaries() and not is_path(name):
         hint = "python -m benchmark list; your own: the path of a CSV, Parquet file or folder, as ./birds.csv"
         raise unknown("data set", name, names(), hint)
 
@@ -75,18 +78,29 @@ def open_dataset(name: str, root: Path | str) -> "Dataset":
     """The data set of that name below the data folder `root`, or the table or folder at the path `name`."""
     check_name(name)
     root = Path(root)
-    if name in summaries():
-        return import_module(f"benchmark.datasets.{name}").open(root)
     given, options = parse(name)
+    if given in summaries():
+        return _opened(import_module(f"benchmark.datasets.{given}").open, name, root, options)
     path = next((p for p in (Path(given), root / given) if p.exists()), None)
     if path is None:
         raise UserError(
             f"data set {name!r}: there is no such file or folder, neither here nor below {str(root)!r}"
         )
     if path.is_dir():
-        return import_module("benchmark.datasets._folder").open_folder(path, **options)
+        return _opened(import_module("benchmark.datasets._folder").open_folder, name, path, options)
     if path.suffix.lower() in (".csv", ".parquet"):
-        return import_module("benchmark.datasets._table").open_table(path, **options)
+        return _opened(import_module("benchmark.datasets._table").open_table, name, path, options)
     raise UserError(
         f"data set {name!r} is a {path.suffix or 'plain'} file; expected .csv, .parquet or a folder"
     )
+
+
+def _opened(opener: "Callable[..., Dataset]", name: str, place: Path, options: dict[str, str]) -> "Dataset":
+    taken = inspect.signature(opener).parameters
+    for option in options:
+        if option not in taken:
+            can = [o for o in OPTIONS if o in taken]
+            raise UserError(
+                f"data set {name!r} has no option {option!r}; it has {', '.join(can) if can else 'none'}"
+            )
+    return opener(place, **options)

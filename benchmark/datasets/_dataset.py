@@ -5,8 +5,9 @@ and `loading.py` reads its images. To look at one: `python -m benchmark show DAT
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,6 +15,7 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from benchmark.errors import UserError
+from benchmark.files import kept_array
 
 ORIENTATION = 0x0112  # the EXIF tag
 
@@ -39,6 +41,8 @@ class Dataset:
     fingerprint: str  # hash of what the numbers depend on
     distractors: Source | None = None  # images of no class, for the image-noise study
     super_level: int = -1  # the level whose labels are the super-labels of hierarchical sampling
+    missing: int = 0  # images that the index names and that were left out, being absent
+    notes: tuple[str, ...] = ()  # what somebody who uses the data should know
 
     def __post_init__(self) -> None:
         n, levels = self.labels.shape
@@ -76,7 +80,8 @@ class Dataset:
             )
             for side, i in sides
         ]
-        return f"{self.name}: " + "; ".join(counts)
+        absent = [f"{self.missing:,} images are missing and left out"] if self.missing else []
+        return f"{self.name}: " + "; ".join(counts + absent)
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,20 @@ class ArraySource:
 
     def read(self, index: int) -> np.ndarray:
         return np.asarray(self.array[index])
+
+
+class KeptSource(ArraySource):
+    """An array beside its data set, decoded when it is first needed: looking at a data set writes nothing."""
+
+    def __init__(self, path: Path, count: int, make: Callable[[], np.ndarray]) -> None:
+        vars(self).update(path=path, count=count, make=make)
+
+    def __len__(self) -> int:
+        return vars(self)["count"]
+
+    @cached_property
+    def array(self) -> np.ndarray:  # type: ignore[override]
+        return kept_array(vars(self)["path"], vars(self)["make"])
 
 
 @dataclass(frozen=True)

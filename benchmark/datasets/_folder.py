@@ -14,11 +14,7 @@ from benchmark.datasets._tree import image_files, sizes
 from benchmark.errors import UserError, unknown
 
 
-def open_folder(path: Path, split: str = "", seed: str = "0", label: str = "") -> Dataset:
-    if label:
-        raise UserError(
-            f"{str(path)!r} is a folder, whose classes are its folders; the option label is for tables"
-        )
+def open_folder(path: Path, split: str = "", seed: str = "0") -> Dataset:
     files = image_files(path)
     places = [file.split("/")[:-1] for file in files]
     tops = {place[0] for place in places if place}

@@ -5,7 +5,9 @@ and gallery); every other column is a coarser level. As `birds.csv?split=class` 
 seed, whatever the column says.
 """
 
+import difflib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -13,17 +15,21 @@ import pandas as pd
 
 from benchmark.datasets._dataset import Dataset, FileSource, fingerprint, levelled
 from benchmark.datasets._split import by_class
-from benchmark.datasets._tree import sizes
+from benchmark.datasets._tree import present, sizes
 from benchmark.errors import UserError
 
 LABELS = ("label", "fine", "class")  # accepted names of the class column, in this order
 SIDES = ("train", "test", "query", "gallery")
 
 
-def open_table(path: Path, split: str = "", seed: str = "0", label: str = "") -> Dataset:
+def open_table(path: Path, split: str = "", seed: str = "0", label: str = "", missing: str = "") -> Dataset:
     table = _read(path)
     label = _label_column(path, table, label)
+    _check_split_column(path, table, label)
     files = _files(path, table["path"])
+    there = present(path.parent, files, missing, option=f"{path.name}?missing=skip")
+    if not there.all():
+        table, files = table[there], [file for file, kept in zip(files, there, strict=True) if kept]
     levels = [label, *(c for c in table.columns if c not in ("path", "split", label))]
     for level in levels:
         _check_level(path, table, label, level)
@@ -44,7 +50,16 @@ def open_table(path: Path, split: str = "", seed: str = "0", label: str = "") ->
         gallery=gallery,
         source=FileSource(path.parent, files),
         fingerprint=fingerprint(files, labels, train, query, sizes(path.parent, files)),
+        missing=int((~there).sum()),
+        notes=(_roles(levels, how),),
     )
+
+
+def _roles(levels: list[str], how: str) -> str:
+    """Which column is what."""
+    coarser = f", coarser levels {', '.join(map(repr, levels[1:]))}" if levels[1:] else ""
+    split = "as column 'split' says" if how == "column" else "by class" if how == "class" else "by order"
+    return f"images are column 'path', classes {levels[0]!r}{coarser}; split {split}"
 
 
 def _read(path: Path) -> pd.DataFrame:
@@ -52,14 +67,21 @@ def _read(path: Path) -> pd.DataFrame:
         if path.suffix.lower() == ".parquet":
             table = pd.read_parquet(path)
         else:
-            table = pd.read_csv(path, dtype=str, encoding="utf-8-sig", skipinitialspace=True)
+            table = pd.read_csv(
+                path,
+                dtype=str,
+                encoding="utf-8-sig",
+                skipinitialspace=True,
+                keep_default_na=False,  # NA, None and null are labels; only nothing is nothing
+                na_values=[""],
+            )
     except Exception as error:  # pandas and pyarrow raise many kinds for a damaged file
         raise UserError(f"{str(path)!r} cannot be read as a table: {error}") from None
     table.columns = [str(c).strip() for c in table.columns]
     if "path" not in table:
         raise UserError(
-            f"{str(path)!r} has no column 'path'; it has {', '.join(table.columns)}. Expected: "
-            "path,label[,coarser labels][,split]"
+            f"{str(path)!r} has no column 'path'; it has {', '.join(table.columns)}"
+            f"{_near('path', table.columns)}. Expected: path,label[,coarser labels][,split]"
         )
     if table.empty:
         raise UserError(f"{str(path)!r} has no rows")
@@ -70,10 +92,34 @@ def _label_column(path: Path, table: pd.DataFrame, label: str) -> str:
     found = next((c for c in ([label] if label else LABELS) if c in table), None)
     if found is None:
         raise UserError(
-            f"{str(path)!r} has no column {label or 'label'!r}; it has {', '.join(table.columns)}. "
-            f"Rename the column of class names to 'label', or write {path.name}?label=COLUMN"
+            f"{str(path)!r} has no column {label or 'label'!r}; it has {', '.join(table.columns)}"
+            f"{_near(label or 'label', table.columns)}. Rename the column of class names to 'label', or "
+            f"write {path.name}?label=COLUMN"
         )
     return found
+
+
+def _near(name: str, columns: Iterable[str]) -> str:
+    """What to say of the column that is nearly called `name`."""
+    by_lower = {column.lower(): column for column in columns}
+    found = difflib.get_close_matches(name, by_lower, n=1, cutoff=0.75)
+    return f"; is {by_lower[found[0]]!r} meant? Then write {name!r}" if found else ""
+
+
+def _check_split_column(path: Path, table: pd.DataFrame, label: str) -> None:
+    """A split under another name would be taken for a coarser level, and another split be drawn."""
+    if "split" in table:
+        return
+    others = [c for c in table.columns if c not in ("path", label)]
+    named = next((c for c in others if _near("split", [c])), None)
+    filled = next(
+        (c for c in others if set(table[c].dropna().astype(str).str.lower()) <= {*SIDES, "val"}), None
+    )
+    if named or filled:
+        raise UserError(
+            f"{str(path)!r}: column {named or filled!r} looks like the split, which is called 'split'; "
+            "rename it, or remove it"
+        )
 
 
 def _files(path: Path, column: pd.Series) -> list[str]:
@@ -81,7 +127,7 @@ def _files(path: Path, column: pd.Series) -> list[str]:
     _check_filled(path, column)
     files = [os.path.normpath(str(file).replace("\\", "/")) for file in column]
     for row, file in enumerate(files):
-        if file.startswith(("..", "/")) or Path(file).is_absolute():
+        if file == ".." or file.startswith(("../", "/")) or Path(file).is_absolute():
             raise UserError(
                 f"{str(path)!r}: row {row + 2}: path {column.iloc[row]!r} leaves the folder of the table; "
                 "put the table above its images and write paths relative to it"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.errors import UserError
+from benchmark.errors import UserError, unknown
 
 SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff", ".gif", ".ppm", ".pgm")
 
@@ -48,30 +48,36 @@ def rows(path: Path, columns: int, archive: str, skip: int = 0) -> list[list[str
     return found
 
 
-def sizes(root: Path, files: Sequence[str], archive: str = "") -> np.ndarray:
-    """Sizes in bytes, for a fingerprint; an error that counts the files that are missing and names their archive.
-
-    Of an archive, which nobody edits, every file is looked for but only some are measured.
-    """
+def present(
+    root: Path, files: Sequence[str], missing: str = "", remedy: str = "", option: str = ""
+) -> np.ndarray:
+    """Which files are there, (n,) bool; an error that counts the others unless `missing` is "skip"."""
+    if missing not in ("", "skip"):
+        raise unknown("value of the option missing", missing, ("skip",))
     there: dict[str, set[str]] = {}
-    missing = []
-    for file in files:
+    found = np.ones(len(files), dtype=bool)
+    for i, file in enumerate(files):
         folder, _, name = file.rpartition("/")
         if folder not in there:  # one scan of the folder instead of a question for every file
             there[folder] = _scan(root / folder)
-        if name not in there[folder]:
-            missing.append(file)
-    if missing:
-        remedy = f"unpack {archive} there again" if archive else "paths are relative to the index file"
-        raise UserError(
-            f"{len(missing):,} of {len(files):,} images are missing below {str(root)!r} "
-            f"(first {missing[0]!r}); {remedy}"
-        )
-    return some_sizes(root, files) if archive else some_sizes(root, files, len(files))
+        found[i] = name in there[folder]
+    if found.all() or (missing == "skip" and found.any()):
+        return found
+    absent = np.flatnonzero(~found)
+    raise UserError(
+        f"{len(absent):,} of {len(files):,} images are missing below {str(root)!r} "
+        f"(first {files[absent[0]]!r}); {remedy or 'paths are relative to the index file'}"
+        + (f", or go on without them as {option}" if option and found.any() else "")
+    )
+
+
+def sizes(root: Path, files: Sequence[str]) -> np.ndarray:
+    """Sizes of all files in bytes, for a fingerprint of data that somebody may edit."""
+    return some_sizes(root, files, len(files))
 
 
 def some_sizes(root: Path, files: Sequence[str], count: int = 1000) -> np.ndarray:
-    """Sizes of about `count` files, evenly spread: on a network disk, seconds instead of minutes."""
+    """Sizes of about `count` files, evenly spread: of an archive, which nobody edits, that is enough."""
     some = files[:: max(1, len(files) // max(1, count))]
     return np.array([(root / file).stat().st_size for file in some], dtype=np.int64)
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.datasets._dataset import Dataset, FileSource, fingerprint, levelled
+from benchmark.datasets._archive import assembled
+from benchmark.datasets._dataset import Dataset, FileSource
 from benchmark.datasets._download import found_or_fetched
-from benchmark.datasets._split import by_class
-from benchmark.datasets._tree import check_counts, rows, sizes
+from benchmark.datasets._tree import rows
 
 ARCHIVE = "fgvc-aircraft-2013b.tar.gz (https://www.robots.ox.ac.uk/~vgg/data/fgvc-aircraft)"
 FOLDERS = ("fgvc-aircraft-2013b",)
@@ -31,29 +31,18 @@ class AircraftSource(FileSource):
         return super().read(index)[:-OWNER_LINE]
 
 
-def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
+def open(root: Path, expect: Mapping[str, int] | None = COUNTS, missing: str = "") -> Dataset:
     folder = found_or_fetched("aircraft", root, FOLDERS[0], MARKERS, ARCHIVE, "FGVCAircraft") / "data"
     of = {
         level: dict(row for part in ("trainval", "test") for row in _listed(folder, level, part))
         for level in LEVELS
     }
     images = sorted(of["variant"])
-    labels, names = levelled(*[[of[level].get(image, "unknown") for image in images] for level in LEVELS])
-    found = {"images": len(images)} | {level: len(names[i]) for i, level in enumerate(LEVELS)}
-    check_counts("aircraft", expect, found, ARCHIVE)
-    files = [f"{image}.jpg" for image in images]
-    train, test = by_class(labels[:, 0], "order")
-    return Dataset(
-        name="aircraft",
-        levels=LEVELS,
-        labels=labels,
-        names=names,
-        train=train,
-        query=test,
-        gallery=None,
-        source=AircraftSource(folder / "images", files),
-        fingerprint=fingerprint("aircraft", files, labels, sizes(folder / "images", files, ARCHIVE)),
-    )
+    levels = {level: [of[level].get(image, "unknown") for image in images] for level in LEVELS}
+    first = set(sorted(set(levels["variant"]))[: len(set(levels["variant"])) // 2])
+    side = ["train" if variant in first else "test" for variant in levels["variant"]]
+    source = AircraftSource(folder / "images", [f"{image}.jpg" for image in images])
+    return assembled("aircraft", ARCHIVE, expect, source, levels, side, missing)
 
 
 def _listed(folder: Path, level: str, part: str) -> list[list[str]]:

@@ -1,7 +1,7 @@
 """Cars-196: photos of 196 car models; the first 98 train, the last 98 test.
 
 Both official layouts: `cars_annos.mat` with `car_ims/`, and the devkit with `cars_train/` and `cars_test/`;
-the original train and test images are pooled. Make and body type come from the model's name (`makes.py`).
+the original train and test images are pooled. Make and body type come from the model's name (`_cars_taxonomy.py`).
 """
 
 from collections.abc import Mapping
@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmark.datasets._archive import Levels, assembled, halves
 from benchmark.datasets._cars_taxonomy import body, make
-from benchmark.datasets._dataset import Dataset, FileSource, fingerprint, levelled
-from benchmark.datasets._tree import check_counts, locate, sizes
+from benchmark.datasets._dataset import Dataset, FileSource
+from benchmark.datasets._tree import locate
 from benchmark.errors import UserError
 
 ARCHIVE = (
@@ -25,34 +26,17 @@ MARKERS = ("cars_annos.mat", "devkit/cars_meta.mat")
 COUNTS = {"training images": 8_054, "test images": 8_131, "training classes": 98, "test classes": 98}
 
 
-def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
+def open(root: Path, expect: Mapping[str, int] | None = COUNTS, missing: str = "") -> Dataset:
     folder = locate("cars", root, FOLDERS, MARKERS, ARCHIVE)
     original = (folder / "cars_annos.mat").exists()
     files, classes, models = _original(folder) if original else _devkit(folder)
     model = [models[c - 1] for c in classes]
-    labels, names = levelled(
-        list(zip(classes, model, strict=True)), [make(m) for m in model], [body(m) for m in model]
-    )
-    number = np.array(classes)
-    train, test = np.flatnonzero(number <= 98), np.flatnonzero(number > 98)
-    found = {
-        "training images": len(train),
-        "test images": len(test),
-        "training classes": len(np.unique(number[train])),
-        "test classes": len(np.unique(number[test])),
+    levels: Levels = {
+        "model": list(zip(classes, model, strict=True)),
+        "make": [make(m) for m in model],
+        "body": [body(m) for m in model],
     }
-    check_counts("cars", expect, found, ARCHIVE)
-    return Dataset(
-        name="cars",
-        levels=("model", "make", "body"),
-        labels=labels,
-        names=names,
-        train=train,
-        query=test,
-        gallery=None,
-        source=FileSource(folder, files),
-        fingerprint=fingerprint("cars", files, labels, sizes(folder, files, ARCHIVE)),
-    )
+    return assembled("cars", ARCHIVE, expect, FileSource(folder, files), levels, halves(classes, 98), missing)
 
 
 def _original(folder: Path) -> tuple[list[str], list[int], list[str]]:

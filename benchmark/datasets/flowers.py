@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.datasets._dataset import Dataset, FileSource, fingerprint, levelled
+from benchmark.datasets._archive import assembled, halves
+from benchmark.datasets._dataset import Dataset, FileSource
 from benchmark.datasets._download import found_or_fetched
-from benchmark.datasets._split import by_class
-from benchmark.datasets._tree import check_counts, sizes
 from benchmark.errors import UserError
 
 ARCHIVE = "102flowers.tgz and imagelabels.mat (https://www.robots.ox.ac.uk/~vgg/data/flowers/102)"
@@ -20,7 +19,7 @@ MARKERS = ("imagelabels.mat",)
 COUNTS = {"images": 8_189, "classes": 102}
 
 
-def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
+def open(root: Path, expect: Mapping[str, int] | None = COUNTS, missing: str = "") -> Dataset:
     from scipy.io import loadmat
 
     folder = found_or_fetched("flowers", root, FOLDERS[0], MARKERS, ARCHIVE, "Flowers102")
@@ -31,17 +30,6 @@ def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
             f"{str(folder / 'imagelabels.mat')!r} cannot be read ({error}); fetch {ARCHIVE}"
         ) from None
     files = [f"jpg/image_{i:05d}.jpg" for i in range(1, len(numbers) + 1)]
-    labels, names = levelled([(int(c), f"flower {c}") for c in numbers])
-    check_counts("flowers", expect, {"images": len(files), "classes": len(names[0])}, ARCHIVE)
-    train, test = by_class(labels[:, 0], "order")
-    return Dataset(
-        name="flowers",
-        levels=("flower",),
-        labels=labels,
-        names=names,
-        train=train,
-        query=test,
-        gallery=None,
-        source=FileSource(folder, files),
-        fingerprint=fingerprint("flowers", files, labels, sizes(folder, files, ARCHIVE)),
-    )
+    levels = {"flower": [(int(c), f"flower {c}") for c in numbers]}
+    side = halves(numbers, 51)
+    return assembled("flowers", ARCHIVE, expect, FileSource(folder, files), levels, side, missing)

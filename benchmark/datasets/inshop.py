@@ -6,10 +6,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
-from benchmark.datasets._dataset import Dataset, FileSource, fingerprint, levelled
-from benchmark.datasets._tree import check_counts, locate, rows, sizes
+from benchmark.datasets._archive import assembled
+from benchmark.datasets._dataset import Dataset, FileSource
+from benchmark.datasets._tree import locate, rows
 from benchmark.errors import UserError
 
 ARCHIVE = (
@@ -27,38 +26,21 @@ COUNTS = {
 }
 
 
-def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
+def open(root: Path, expect: Mapping[str, int] | None = COUNTS, missing: str = "") -> Dataset:
     folder = locate("inshop", root, FOLDERS, MARKERS, ARCHIVE)
     index = next(folder / marker for marker in MARKERS if (folder / marker).exists())
     listed = rows(index, 3, ARCHIVE, skip=2)  # the count, then: image_name item_id evaluation_status
     files = [row[0] for row in listed]
-    items = [row[1] for row in listed]
-    status = np.array([row[2] for row in listed])
     places = [file.split("/") for file in files]  # img/WOMEN/Dresses/id_00000002/02_1_front.jpg
     if any(len(place) < 5 for place in places):
         raise UserError(f"{str(index)!r}: expected paths like img/WOMEN/Dresses/id_00000002/02_1_front.jpg")
-    labels, names = levelled(
-        items, [f"{p[1].title()} {p[2].replace('_', ' ')}" for p in places], [p[1].title() for p in places]
-    )
-    train, query, gallery = (np.flatnonzero(status == side) for side in ("train", "query", "gallery"))
-    found = {
-        "training images": len(train),
-        "query images": len(query),
-        "gallery images": len(gallery),
-        "training classes": len(np.unique(labels[train, 0])),
-        "test classes": len(np.unique(labels[np.r_[query, gallery], 0])),
+    levels = {
+        "item": [row[1] for row in listed],
+        "category": [f"{p[1].title()} {p[2].replace('_', ' ')}" for p in places],
+        "gender": [p[1].title() for p in places],
     }
-    check_counts("inshop", expect, found, ARCHIVE)
     images = next((f for f in (folder, folder / "Img") if (f / "img").is_dir()), folder)
-    return Dataset(
-        name="inshop",
-        levels=("item", "category", "gender"),
-        labels=labels,
-        names=names,
-        train=train,
-        query=query,
-        gallery=gallery,
-        source=FileSource(images, files),
-        fingerprint=fingerprint("inshop", files, labels, status.tolist(), sizes(images, files, ARCHIVE)),
-        super_level=1,
+    side = [row[2] for row in listed]
+    return assembled(
+        "inshop", ARCHIVE, expect, FileSource(images, files), levels, side, missing, super_level=1
     )

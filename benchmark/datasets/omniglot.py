@@ -9,11 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.datasets._dataset import ArraySource, Dataset, FileSource, fingerprint, levelled
+from benchmark.datasets._dataset import Dataset, FileSource, KeptSource, fingerprint, levelled
 from benchmark.datasets._download import found_or_fetched
-from benchmark.datasets._tree import check_counts, image_files, sizes
+from benchmark.datasets._tree import check_counts, image_files, some_sizes
 from benchmark.errors import UserError
-from benchmark.files import kept_array
 
 ARCHIVE = "images_background.zip and images_evaluation.zip (https://github.com/brendenlake/omniglot)"
 FOLDERS = ("omniglot-py",)
@@ -43,7 +42,7 @@ def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
     }
     check_counts("omniglot", expect, found, ARCHIVE)
     source = FileSource(folder, files)
-    key = fingerprint("omniglot", files, labels, sizes(folder, files, ARCHIVE))
+    key = fingerprint("omniglot", files, labels, some_sizes(folder, files))
     return Dataset(
         name="omniglot",
         levels=("character", "alphabet"),
@@ -52,7 +51,7 @@ def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
         train=train,
         query=test,
         gallery=None,
-        source=ArraySource(kept_array(folder / f"{key}.npy", lambda: _drawn(source))),
+        source=KeptSource(folder / f"{key}.npy", len(files), lambda: _drawn(source)),
         fingerprint=key,
     )
 

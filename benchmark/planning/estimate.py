@@ -11,14 +11,17 @@ class Estimate:
     def __init__(self, outcomes: Iterable[Outcome]) -> None:
         self.seconds: dict[tuple, list[float]] = {}  # of runs of the same kind and length, and coarser
         self.pace: dict[tuple, list[float]] = {}  # seconds for a batch
+        self.preparations: dict[tuple, list[float]] = {}  # seconds before training
         for outcome in outcomes:
             self.add(outcome)
 
     def add(self, outcome: Outcome) -> None:
         if outcome.status == "ok":
             for kind in (outcome.kind, outcome.kind[:-1]):  # with and without the method
-                self.seconds.setdefault((kind, outcome.batches), []).append(outcome.seconds)
-                self.pace.setdefault(kind, []).append(outcome.seconds / outcome.batches)
+                training = outcome.seconds - outcome.preparation
+                self.seconds.setdefault((kind, outcome.batches), []).append(training)
+                self.pace.setdefault(kind, []).append(training / outcome.batches)
+                self.preparations.setdefault(kind, []).append(outcome.preparation)
 
     def of(self, spec: RunSpec) -> float | None:
         """Seconds for a run, None if nothing like it was ever run."""
@@ -26,11 +29,16 @@ class Estimate:
         batches = spec.epochs * max(1, spec.batches_per_epoch)
         for near in (kind, kind[:-1]):
             if (near, batches) in self.seconds:
-                return median(self.seconds[near, batches])
+                return median(self.seconds[near, batches]) + self._preparation(near)
         for near in (kind, kind[:-1]):
             if near in self.pace:
-                return median(self.pace[near]) * batches
+                return median(self.pace[near]) * batches + self._preparation(near)
         return None
+
+    def _preparation(self, kind: tuple) -> float:
+        """The first run of a kind draws the data and computes the features, and workers beside it wait for that."""
+        found = self.preparations[kind]
+        return min(found) if len(found) > 1 else 0.0
 
     def total(self, specs: Iterable[RunSpec], waiting: int = 0, slots: int = 1) -> float | None:
         """Seconds for all of them and as many more as are `waiting`; None if that is unknown for most."""

@@ -67,7 +67,7 @@ APPENDIX_BY_DATASET: dict[str, Fields] = {
 }
 
 # This project's own, for machines without a GPU.
-GLYPHS: Fields = {  # chosen by measurement, see the README
+GLYPHS: Fields = {  # chosen by measurement: docs/DATA.md
     "backbone": "convnet", "image_size": 32, "augmentation": "none", "pooling": "gem", "layer_norm": True,
     "embedding_dim": 64, "batch_norm": "train", "optimizer": "adamw", "batch_size": 64, "per_class": 4,
     "epochs": 6, "batches_per_epoch": 30, "lr_steps": (4,), "lr_factor": 0.3,
@@ -106,6 +106,7 @@ def names() -> list[str]:
 
 
 def _row(name: str, dataset: str) -> Fields:
+    dataset = dataset.partition("?")[0]
     if name not in SETTINGS:
         raise unknown("setting", name, SETTINGS, "python -m benchmark list settings")
     rows = SETTINGS[name][1]

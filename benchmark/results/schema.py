@@ -21,7 +21,7 @@ VERSION = 1
 
 RESULT_COLUMNS = {
     "run_id": "string",
-    "status": "string",  # ok, diverged, error, out_of_memory
+    "status": "string",  # ok, diverged, error, out_of_memory, timeout
     "spec": "string",  # canonical JSON; its hash is the run_id
     "metrics": "metrics",  # at the chosen epoch, fractions: "test/R@1", "val/R@1", "rerank16/R@1" …
     "score": "float",  # what tuning maximises
@@ -30,6 +30,7 @@ RESULT_COLUMNS = {
     "histograms": "string",  # JSON
     "error": "string",  # traceback or reason
     "seconds": "float",
+    "preparation": "float",  # of those, before training: the first run draws data, computes features
     "peak_memory_mb": "float",
     "fingerprint": "string",  # of the data
     "versions": "string",  # JSON, name → version
@@ -37,6 +38,9 @@ RESULT_COLUMNS = {
     "dirty": "bool",
     "cpu": "string",
     "gpu": "string",
+    "device": "string",  # kind: cpu, cuda
+    "precision_used": "string",  # float32 on a CPU, whatever the spec asks for
+    "deterministic": "bool",  # whether the same numbers can be had again on such a machine
     "finished": "string",  # UTC, ISO 8601
 }
 LEDGER_COLUMNS = {

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 FINISHED = ("ok", "diverged")  # diverging is an outcome of the spec; any other status is worth another try
 KIND = ("dataset", "backbone", "lane", "image_size", "method")  # what the time for a batch depends on
-OUTCOME = ["run_id", "status", "score", "seconds", "epochs", "batches_per_epoch", "fingerprint", *KIND]
+OUTCOME = [
+    "run_id", "status", "score", "seconds", "preparation", "epochs", "batches_per_epoch", "fingerprint", *KIND,
+]  # fmt: skip
 MANY = 32  # files that are worth gathering
 LEFTOVER = 3600.0  # seconds after which nobody is still writing a file
 
@@ -42,6 +44,7 @@ class Outcome(NamedTuple):
     kind: tuple  # values of KIND
     batches: int
     fingerprint: str = ""  # of the data
+    preparation: float = 0.0  # of the seconds, those before training
 
     @property
     def finished(self) -> bool:
@@ -51,7 +54,10 @@ class Outcome(NamedTuple):
 def outcome_of(row: Mapping[str, Any]) -> Outcome:
     batches = row["epochs"] * max(1, row["batches_per_epoch"])
     kind = tuple(row[name] for name in KIND)
-    return Outcome(row["status"], row["score"], row["seconds"], kind, batches, row["fingerprint"])
+    preparation = row["preparation"] or 0.0  # not recorded in older rows
+    return Outcome(
+        row["status"], row["score"], row["seconds"], kind, batches, row["fingerprint"], preparation
+    )
 
 
 class Store:

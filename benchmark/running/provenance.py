@@ -23,6 +23,7 @@ PACKAGES = (
     "matplotlib",
     "optuna",
 )
+VECTOR_UNITS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")  # what libraries choose their kernels by
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -56,13 +57,19 @@ def commit() -> tuple[str, bool]:
 
 @cache
 def cpu() -> str:
+    """Name, model and vector units: a name such as "AMD EPYC" stands for processors that round differently."""
     try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
+        first = Path("/proc/cpuinfo").read_text().partition("\n\n")[0]
     except OSError:
-        pass
-    return platform.processor() or platform.machine()
+        first = ""
+    about = {
+        key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first.splitlines())
+    }
+    if "model name" not in about:
+        return platform.processor() or platform.machine()
+    model = "-".join(about.get(key, "?") for key in ("cpu family", "model", "stepping"))
+    units = [unit for unit in VECTOR_UNITS if unit in about.get("flags", "").split()]
+    return " ".join((about["model name"], model, *units))
 
 
 def gpu(device: str | None) -> str:

@@ -97,4 +97,6 @@ class Judge:
         metrics |= {f"health/{name}": value for name, value in health(z, labels[:, 0]).items()}
         if isinstance(dataset.source, ArraySource) and self.gallery is None:
             metrics["data/ceiling R@1"] = ceiling(dataset.source.array[self.query], labels[:, 0])
+        if dataset.missing:
+            metrics["data/missing images"] = dataset.missing
         return metrics, distance_histograms(z, labels[:, 0])

@@ -4,6 +4,7 @@
 numbers on the same CPU, bit for bit, whatever ran before it or beside it.
 """
 
+import time
 from pathlib import Path
 
 import torch
@@ -16,13 +17,14 @@ from benchmark.training.inputs import open_inputs
 from benchmark.training.measure import Judge
 from benchmark.training.model import build_model
 from benchmark.training.sampling import batches
-from benchmark.training.trainer import train
+from benchmark.training.trainer import precision, train
 from benchmark.training.training_set import test_indices, training_view, validation_indices
 
 
 def run(
     spec: RunSpec, *, data: Path, threads: int = 1, device: str | None = None, checkpoint: Path | None = None
 ) -> dict[str, object]:
+    started = time.perf_counter()
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True, warn_only=True)
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # costs, and nothing reads it
@@ -51,6 +53,7 @@ def run(
         numpy_generator("batches", spec.phase, spec.seed),
     )
     epochs = spec.epochs if card.trains else 0
+    preparation = time.perf_counter() - started
     outcome = train(
         spec, model, loss, inputs, view.labels, view.levels, order, judge.along, epochs, checkpoint
     )
@@ -77,4 +80,9 @@ def run(
         "score": outcome.score if outcome.status == "ok" else None,
         "best_epoch": outcome.best_epoch,
         "fingerprint": dataset.fingerprint,
+        "preparation": preparation,
+        "device": target.type,
+        "precision_used": precision(spec, target),
+        "deterministic": target.type
+        == "cpu",  # on a card an operation may have no such form: torch only warns
     }

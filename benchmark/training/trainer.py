@@ -24,7 +24,7 @@ COLLAPSED = 0.9999  # a mean cosine over all pairs from which on an embedding ho
 
 @dataclass
 class Outcome:
-    status: str = "ok"  # or "diverged"
+    status: str = "ok"  # or "diverged", "error"
     reason: str = ""
     curve: list[dict[str, float]] = field(default_factory=list)
     best_epoch: int = -1
@@ -48,7 +48,7 @@ def train(
     targets, all_levels = (torch.from_numpy(values).to(device) for values in (labels, levels))
     optimizer = _optimizer(spec, model, loss)
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, list(spec.lr_steps), spec.lr_factor)
-    amp = spec.precision == "amp" and device.type == "cuda"
+    amp = precision(spec, device) == "amp"
     scaler = torch.amp.GradScaler(enabled=amp)
     per_epoch = spec.batches_per_epoch or max(1, len(labels) // spec.batch_size)
     outcome = Outcome()
@@ -58,6 +58,7 @@ def train(
     start = saved.restore(outcome)
     for _ in range(start * per_epoch):  # batches already seen
         next(batches)
+    reached = start > 0  # whether a gradient has reached the network
     if start == 0 and not _record(outcome, model, judge(), epoch=0, lr=spec.lr, candidate=epochs == 0):
         return outcome
 
@@ -77,7 +78,10 @@ def train(
             seen = Seen(features, model.head, all_levels[chosen]) if loss.needs else None
             value = loss(z.float(), targets[chosen], seen)
             optimizer.zero_grad(set_to_none=True)
+            if not value.requires_grad:
+                return _flat(outcome, 1)
             scaler.scale(value).backward()
+            reached = reached or any(p.grad is not None and bool(p.grad.any()) for p in model.parameters())
             scaler.step(optimizer)
             scaler.update()
             total += value.item()
@@ -86,6 +90,8 @@ def train(
             if not math.isfinite(total):
                 outcome.status, outcome.reason = "diverged", f"the loss is {value.item()} in epoch {epoch}"
                 return outcome
+        if not reached:
+            return _flat(outcome, per_epoch)
         scheduler.step()
         if epoch % spec.evaluate_every == 0 or epoch == epochs:
             means = {f"loss/{name}": value / per_epoch for name, value in parts.items()}
@@ -96,6 +102,11 @@ def train(
                 return outcome
             saved.save(outcome, epoch)
     return outcome
+
+
+def precision(spec: RunSpec, device: torch.device) -> str:
+    """What is in effect: mixed precision needs a graphics card."""
+    return spec.precision if device.type == "cuda" else "float32"
 
 
 def _record(
@@ -119,6 +130,15 @@ def _record(
         outcome.score, outcome.best_epoch = judged["score"], epoch
         outcome.state = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
     return True
+
+
+def _flat(outcome: Outcome, batches: int) -> Outcome:
+    outcome.status = "error"
+    outcome.reason = (
+        f"no gradient reached the network in {batches} batch{'es' * (batches > 1)}: the loss does not depend on the "
+        "embeddings (is it a constant, or computed from detached values?)"
+    )
+    return outcome
 
 
 def _optimizer(spec: RunSpec, model: EmbeddingModel, loss: Loss) -> torch.optim.Optimizer:

@@ -14,8 +14,8 @@ from matplotlib import colormaps, ticker
 from matplotlib.axes import Axes
 
 from benchmark.errors import UserError
-from plots import data as frames
-from plots import style
+from plots import data
+from plots.figures._drawing import COLUMN, PAGE, Drawing, figure
 from plots.stats import t_interval
 from plots.tables import _caption as caption
 
@@ -25,9 +25,9 @@ FEW = 3  # with fewer seeds the t-interval says nothing that could be drawn; the
 
 def final_runs(frame: pd.DataFrame, study: str, *needed: str) -> pd.DataFrame:
     """The final runs of a study under protocol test, finished or not; a UserError if none has what is needed."""
-    runs = frames.final(frame)
+    runs = data.final(frame)
     runs = with_params(runs[runs["protocol"] == "test"])
-    done = frames.finished(runs)
+    done = data.finished(runs)
     for metric in needed:
         if done.empty or metric not in done or done[metric].isna().all():
             raise UserError(
@@ -45,10 +45,13 @@ def with_params(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def curves(runs: pd.DataFrame, *keep: str) -> pd.DataFrame:
-    """What was measured during training, one row an evaluation, with `step` in batches."""
-    columns = ("dataset", "method", "seed", "batches_per_epoch", *keep)
-    points = frames.curves(runs, columns)
-    return points.assign(step=points["epoch"] * points["batches_per_epoch"]) if len(points) else points
+    """What was measured during training, one row an evaluation: epoch, `step` in batches, loss, "train/R@1" …"""
+    points = []
+    for row in data.finished(runs).to_dict("records"):
+        told = {name: row[name] for name in ("run_id", "dataset", "method", "seed", *keep)}
+        for point in json.loads(row["curve"] or "[]"):
+            points.append(told | point | {"step": point["epoch"] * row["batches_per_epoch"]})
+    return pd.DataFrame(points)
 
 
 def spread(values: Iterable[float]) -> tuple[float, float, float]:
@@ -62,7 +65,7 @@ def spread(values: Iterable[float]) -> tuple[float, float, float]:
 
 def table(runs: pd.DataFrame, by: str, metric: str, log: bool = False) -> pd.DataFrame:
     """by, mean, low, high: one row a value of `by`; with `log`, of the logarithms, so that none falls below 0."""
-    done = frames.finished(runs) if "status" in runs else runs
+    done = data.finished(runs) if "status" in runs else runs
     rows = []
     for value, group in done.groupby(by, sort=True):
         values = spread(np.log(group[metric].clip(lower=1e-9)) if log else group[metric])
@@ -130,12 +133,27 @@ def log_axis(axis: Any) -> None:
 
 def panels(runs: pd.DataFrame, height: float = 2.4, legend_rows: int = 2) -> tuple[Any, dict[str, Axes]]:
     """A figure with one panel a data set, side by side."""
-    names = frames.datasets(frames.finished(runs))
-    width = style.COLUMN if len(names) == 1 else style.PAGE
-    figure, axes = style.figure(1, len(names), width=width, height=height + 0.12 * legend_rows)
+    names = data.datasets(data.finished(runs))
+    width = COLUMN if len(names) == 1 else PAGE
+    made, axes = figure(1, len(names), width=width, height=height + 0.12 * legend_rows)
     for axis, name in zip(axes[0], names, strict=True):
         axis.set_title(name)
-    return figure, dict(zip(names, axes[0], strict=True))
+    return made, dict(zip(names, axes[0], strict=True))
+
+
+def even_axis(axis: Axes, values: Iterable[float], label: str) -> dict[float, float]:
+    """A place on the horizontal axis for each value, evenly, so that bars have room; returns value → place."""
+    ordered = sorted(values)
+    places = {value: float(i) for i, value in enumerate(ordered)}
+    axis.set(xlabel=label, xticks=list(places.values()))
+    axis.set_xticklabels([f"{value:g}" for value in ordered])
+    return places
+
+
+def close(made: Any, axis: Axes, columns: int, caption: str) -> Drawing:
+    """Puts the legend of an axis below the figure."""
+    made.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=columns)
+    return Drawing(made, caption)
 
 
 def words(study: str, scale: str, runs: pd.DataFrame, what: str, shown: str = "bars") -> str:
@@ -143,11 +161,11 @@ def words(study: str, scale: str, runs: pd.DataFrame, what: str, shown: str = "b
 
     `shown` is how the spread over seeds is drawn; "" if `what` says it.
     """
-    done = frames.finished(runs)
+    done = data.finished(runs)
     said = [caption.first_sentence(study, scale), what, seeds(done, shown) if shown else "", left_out(runs)]
     said.append(caption.protocol("test", done))
     varied = {key for text in runs["variation"] for key in json.loads(text or "{}")}
-    for name in frames.datasets(done):
+    for name in data.datasets(done):
         said.append(f"{name}: {caption.setting(done[done['dataset'] == name], varied)}")
     said.append(caption.SCALES.get(scale, ""))
     return " ".join(part for part in said if part)

@@ -1,4 +1,4 @@
-"""Figure: train and test R@1 of the contextual loss and AP surrogates by λ, learning rate and positive margin.
+"""Train and test R@1 of the contextual loss and AP surrogates by λ, learning rate and positive margin.
 
 The paper has a figure for each method and data set (lambda_cub_hybrid … lambda_sop_roadmap); here they stand side by
 side. `python -m plots figures --only ap_surrogates` makes it from the study of the same name.
@@ -6,30 +6,30 @@ side. `python -m plots figures --only ap_surrogates` makes it from the study of 
 
 import pandas as pd
 
-from plots import data as frames
 from plots import style
-from plots.data import Results
-from plots.figures import _lines as sweep
+from plots.catalogue import made_from
+from plots.data import Results, datasets, finished
+from plots.figures._drawing import PAGE, Drawing, figure, percent_axis
+from plots.figures._lines import MARKERS, draw_bars, final_runs, shifts, words
 
-KIND = "figure"
-STUDY = "ap_surrogates"
 METRICS = {"train/R@1": "train R@1 (%)", "test/R@1": "test R@1 (%)"}
 ORDER = ("contextual", "roadmap", "smooth_ap", "softbin_ap", "blackbox_ap")
 COLOURS = ("#0173b2", "#de8f05", "#029e73", "#cc78bc")
 
 
-def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
-    runs = sweep.final_runs(frame, STUDY, *METRICS)
-    done = frames.finished(runs)
-    names = frames.datasets(done)
+@made_from("ap_surrogates")
+def ap_surrogates(frame: pd.DataFrame, results: Results) -> Drawing:
+    runs = final_runs(frame, "ap_surrogates", *METRICS)
+    done = finished(runs)
+    names = datasets(done)
     methods = [name for name in ORDER if name in set(done["method"])]
     rates, margins = sorted(done["lr"].unique()), sorted(done["params.pos_margin"].unique())
     lams = sorted(done["params.lam"].unique())
     places = {lam: float(i) for i, lam in enumerate(lams)}
-    figure, axes = style.figure(
+    made, axes = figure(
         2 * len(names),
         len(methods),
-        width=style.PAGE,
+        width=PAGE,
         height=3.1 * len(names) + 0.4,
         sharey="row",
         sharex=True,
@@ -39,7 +39,7 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
     for number, (row, (dataset, metric)) in enumerate(zip(axes, rows, strict=True)):
         for axis, method in zip(row, methods, strict=True):
             mine = runs[(runs["dataset"] == dataset) & (runs["method"] == method)]
-            for shift, (rate, margin) in zip(sweep.shifts(len(lines), 0.24), lines, strict=True):
+            for shift, (rate, margin) in zip(shifts(len(lines), 0.24), lines, strict=True):
                 _draw_line(
                     axis,
                     mine,
@@ -57,12 +57,12 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
             if number == len(rows) - 1:
                 axis.set_xlabel("λ")
         row[0].set_ylabel(("" if len(names) == 1 else f"{dataset}: ") + METRICS[metric])
-        style.percent_axis(row[0].yaxis)
+        percent_axis(row[0].yaxis)
     handles = {
         label: handle for a in axes.flat for handle, label in zip(*a.get_legend_handles_labels(), strict=True)
     }
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
-    return style.Drawing(figure, sweep.words(STUDY, results.scale, runs, _best(done)))
+    made.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
+    return Drawing(made, words("ap_surrogates", results.scale, runs, _best(done)))
 
 
 def _draw_line(axis, runs, metric, rate, margin, look, shift, places) -> None:
@@ -74,9 +74,9 @@ def _draw_line(axis, runs, metric, rate, margin, look, shift, places) -> None:
     if not (mine["params.lam"] == 1).any():
         mine = pd.concat([mine, of_rate[of_rate["params.lam"] == 1]])
     number, which = look
-    sweep.draw_bars(
+    draw_bars(
         axis, mine, "params.lam", metric, shift, places, color=COLOURS[(2 * number + which) % 4],
-        marker=sweep.MARKERS[2 * number + which], linestyle="-" if which == 0 else "--", linewidth=1,
+        marker=MARKERS[2 * number + which], linestyle="-" if which == 0 else "--", linewidth=1,
         label=f"lr {rate:g}, δ₊ {margin:g}",
     )  # fmt: skip
 

@@ -1,36 +1,43 @@
-"""Figure: train R@1 by batch size and λ, and the course of training at the ends (decomp_gap in the paper).
+"""Train R@1 by batch size and λ, and the course of training at the ends (decomp_gap in the paper).
 
 `python -m plots figures --only decomposability` makes it from the study of the same name.
 """
 
 import pandas as pd
 
-from plots import data as frames
-from plots import style
-from plots.data import Results
-from plots.figures import _lines as sweep
+from plots.catalogue import made_from
+from plots.data import Results, finished
+from plots.figures._drawing import PAGE, Drawing, figure, percent_axis
+from plots.figures._lines import (
+    close,
+    curves,
+    draw_bars,
+    draw_curve,
+    final_runs,
+    lam_looks,
+    log_axis,
+    shifts,
+    words,
+)
 
-KIND = "figure"
-STUDY = "decomposability"
 COURSES = {"train/R@1": "train R@1 (%)", "train/mAP": "train mAP (%)", "train/L_context": "$L_{context}$"}
 
 
-def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
-    runs = sweep.final_runs(frame, STUDY, "train/R@1")
-    points = sweep.curves(runs, "params.lam", "batch_size")
-    figure, axes = style.figure(2, 2, width=style.PAGE, height=4.2)
-    looks = sweep.lam_looks(points["params.lam"])
+@made_from("decomposability")
+def decomposability(frame: pd.DataFrame, results: Results) -> Drawing:
+    runs = final_runs(frame, "decomposability", "train/R@1")
+    points = curves(runs, "params.lam", "batch_size")
+    made, axes = figure(2, 2, width=PAGE, height=4.2)
+    looks = lam_looks(points["params.lam"])
     ends = points[points["epoch"] == points["epoch"].max()]  # not the best epoch on test data
     sizes = sorted(ends["batch_size"].unique())
     first = axes[0, 0]
-    for shift, (lam, look) in zip(sweep.shifts(len(looks), 0.12), looks.items(), strict=True):
+    for shift, (lam, look) in zip(shifts(len(looks), 0.12), looks.items(), strict=True):
         places = {size: float(i) for i, size in enumerate(sizes)}
-        sweep.draw_bars(
-            first, ends[ends["params.lam"] == lam], "batch_size", "train/R@1", shift, places, **look
-        )
+        draw_bars(first, ends[ends["params.lam"] == lam], "batch_size", "train/R@1", shift, places, **look)
     first.set(xlabel="batch size", ylabel="train R@1 at the end (%)", xticks=range(len(sizes)))
     first.set_xticklabels([f"{size:g}" for size in sizes[:-1]] + [f"{sizes[-1]:g}\n(whole set)"])
-    style.percent_axis(first.yaxis)
+    percent_axis(first.yaxis)
     first.legend(fontsize=6)
     ranges = (looks[min(looks)], looks[max(looks)])
     for axis, (metric, label) in zip(axes.flat[1:], COURSES.items(), strict=True):
@@ -39,16 +46,13 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
             for size, line in ((sizes[0], ":"), (sizes[-1], "-")):
                 mine = points[(points["params.lam"] == lam) & (points["batch_size"] == size)]
                 label_of = {"label": f"λ = {lam:g}, batch {size:g}"}
-                sweep.draw_curve(
-                    axis, mine, "step", metric, log, linestyle=line, color=look["color"], **label_of
-                )
+                draw_curve(axis, mine, "step", metric, log, linestyle=line, color=look["color"], **label_of)
         axis.set(xlabel="steps", ylabel=label)
         if log:
-            sweep.log_axis(axis.yaxis)
+            log_axis(axis.yaxis)
         else:
-            style.percent_axis(axis.yaxis)
-    figure.legend(*axes[1, 1].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    done = frames.finished(runs)
+            percent_axis(axis.yaxis)
+    done = finished(runs)
     lane = (
         "on frozen features, only the linear embedding is trained"
         if set(done["lane"]) == {"frozen"}
@@ -59,4 +63,4 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
         f"and of the batch size. k is 4 in the smallest batch, larger in batches that have more images of a class; "
         f"L_context is measured with the k and the batch size of its run, so compare its course, not its level."
     )
-    return style.Drawing(figure, sweep.words(STUDY, results.scale, runs, what, "bars and bands"))
+    return close(made, axes[1, 1], 4, words("decomposability", results.scale, runs, what, "bars and bands"))

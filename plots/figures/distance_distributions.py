@@ -1,4 +1,4 @@
-"""Figure: distances between pairs of test embeddings, with and without M₋ (distribution_plots in the paper).
+"""Distances between pairs of test embeddings, with and without M₋ (distribution_plots in the paper).
 
 `python -m plots figures --only distance_distributions` makes it from the study of the same name.
 """
@@ -10,25 +10,22 @@ import pandas as pd
 from matplotlib.axes import Axes
 from scipy.special import gammaln
 
-from plots import data as frames
-from plots import style
-from plots.data import Results
-from plots.figures import _lines as sweep
+from plots.catalogue import made_from
+from plots.data import Results, datasets, finished
+from plots.figures._drawing import PAGE, Drawing, figure
+from plots.figures._lines import close, final_runs, spread, words
 
-KIND = "figure"
-STUDY = "distance_distributions"
 TITLES = {"no_m_minus": "$M_+$ only", "full": "$M_+$ and $M_-$"}
 LOOKS = {"positive": ("#0173b2", "one class"), "negative": ("#d55e00", "two classes")}
 UNIFORM = "#029e73"
 
 
-def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
-    runs = sweep.final_runs(frame, STUDY, "test/R@1")
-    done = frames.finished(runs)
-    names = frames.datasets(done)
-    figure, axes = style.figure(
-        len(names), 2, width=style.PAGE, height=2.2 * len(names) + 0.2, sharey="row", sharex=True
-    )
+@made_from("distance_distributions")
+def distance_distributions(frame: pd.DataFrame, results: Results) -> Drawing:
+    runs = final_runs(frame, "distance_distributions", "test/R@1")
+    done = finished(runs)
+    names = datasets(done)
+    made, axes = figure(len(names), 2, width=PAGE, height=2.2 * len(names) + 0.2, sharey="row", sharex=True)
     means = {}
     for row, dataset in zip(axes, names, strict=True):
         for axis, (variant, title) in zip(row, TITLES.items(), strict=True):
@@ -37,13 +34,12 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
             axis.set(title=title, xlabel="distance")
         row[0].set_ylabel(("" if len(names) == 1 else f"{dataset}: ") + "density")
     shown = max(axes.flat, key=lambda axis: len(axis.lines))
-    figure.legend(*shown.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     what = (
         "Densities of the distance between pairs of normalised test embeddings, of one class and of two, each with "
         "area 1. Green: pairs that are uniform on the sphere of that dimension, about √2 apart. Mean over all "
         f"pairs: {means['no_m_minus']} without M₋, {means['full']} with it."
     )
-    return style.Drawing(figure, sweep.words(STUDY, results.scale, runs, what, "bands"))
+    return close(made, shown, 3, words("distance_distributions", results.scale, runs, what, "bands"))
 
 
 def _draw(axis: Axes, runs: pd.DataFrame) -> str:
@@ -59,7 +55,7 @@ def _draw(axis: Axes, runs: pd.DataFrame) -> str:
         shares = np.array(
             [np.asarray(one[kind]) / (sum(one[kind]) * width) for one in found]
         )  # (seeds, bins)
-        mean, low, high = np.array([sweep.spread(column) for column in shares.T]).T
+        mean, low, high = np.array([spread(column) for column in shares.T]).T
         axis.plot(middle, mean, color=colour, label=label)
         axis.fill_between(middle, np.maximum(low, 0), high, color=colour, alpha=0.2, linewidth=0)
     fine = np.linspace(0.001, 1.999, 400)

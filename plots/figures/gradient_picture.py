@@ -1,4 +1,4 @@
-"""Figure: which pairs of a real batch are pulled and pushed (target_picture_inter and figure2 in the paper).
+"""Which pairs of a real batch are pulled and pushed (target_picture_inter and figure2 in the paper).
 
 `python -m plots figures --only gradient_picture`, after `python -m benchmark synthetic gradient_picture`.
 """
@@ -13,27 +13,26 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
-from plots import style
+from plots.catalogue import made_from
 from plots.data import Results
-from plots.figures import _measured as synthetic
+from plots.figures._drawing import PAGE, Drawing, figure
 
-KIND = "figure"
-STUDY = ""
 PUSH, PULL = "#d55e00", "#0173b2"
 SHADE = "#cc78bc"
 COLOURS = LinearSegmentedColormap.from_list("push to pull", [PUSH, "#ffffff", PULL])
 ZOOM = 0.24  # of the letters, in points a pixel
 
 
-def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
-    found = synthetic.read(results.root, "gradient_picture")
+@made_from()
+def gradient_picture(results: Results) -> Drawing:
+    found = results.synthetic("gradient_picture")
     samples, pairs = found[found["kind"] == "sample"], found[found["kind"] == "pair"]
-    figure, axes = style.figure(2, 2, width=style.PAGE, height=5.6)
+    made, axes = figure(2, 2, width=PAGE, height=5.6)
     _draw_step1(axes[0, 0], samples)
     _draw_parts(axes[0, 1], samples, 1)
     _draw_parts(axes[1, 0], samples, 2)
-    _draw_matrix(figure, axes[1, 1], pairs)
-    figure.legend(
+    _draw_matrix(made, axes[1, 1], pairs)
+    made.legend(
         handles=[
             Line2D([], [], color=PUSH, marker=">", markersize=4, label="pushed apart"),
             Line2D([], [], color=PULL, marker="<", markersize=4, label="pulled together"),
@@ -45,7 +44,7 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
         ],
         loc="outside lower center", ncols=5,
     )  # fmt: skip
-    return style.Drawing(figure, _caption(samples, pairs))
+    return Drawing(made, _caption(samples, pairs))
 
 
 def _caption(samples: pd.DataFrame, pairs: pd.DataFrame) -> str:

@@ -1,4 +1,4 @@
-"""Figure: pairs of test images whose labels differ and whose pictures do not (image_examples in the paper).
+"""Pairs of test images whose labels differ and whose pictures do not (image_examples in the paper).
 
 `python -m plots figures --only inconsistent_labels`, after `python -m benchmark synthetic inconsistent_labels`.
 """
@@ -6,22 +6,20 @@
 import textwrap
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 
-from plots import style
+from plots.catalogue import made_from
 from plots.data import Results
-from plots.figures import _measured as synthetic
+from plots.figures._drawing import PAGE, Drawing, figure
 
-KIND = "figure"
-STUDY = ""
 ROWS = {"equal": "equal", "similar": "almost equal"}
 
 
-def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
-    found = synthetic.read(results.root, "inconsistent_labels")
+@made_from()
+def inconsistent_labels(results: Results) -> Drawing:
+    found = results.synthetic("inconsistent_labels")
     columns = int(found["kind"].value_counts().max())
-    figure, axes = style.figure(len(ROWS), columns, width=style.PAGE, height=1.95)
+    made, axes = figure(len(ROWS), columns, width=PAGE, height=1.95)
     for row, (kind, title) in enumerate(ROWS.items()):
         pairs = found[found["kind"] == kind].to_dict("records")
         for axis in axes[row, len(pairs) :]:
@@ -40,7 +38,7 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
         f"test set no method can therefore reach an R@1 above {100 * first['ceiling R@1']:.1f} %. "
         "Counted exactly: no band."
     )
-    return style.Drawing(figure, words)
+    return Drawing(made, words)
 
 
 def _draw(axis: Axes, pair: dict) -> None:

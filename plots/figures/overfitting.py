@@ -1,7 +1,7 @@
-"""Figure: test R@1 against train R@1 over training, one panel per data set (greyedout_lambda in the paper).
+"""Test R@1 against train R@1 over training: a path per method, and a path per λ.
 
 A method with a high test R@1 at a low train R@1 generalises; one that moves right without rising overfits.
-`python -m plots figures --only overfitting` makes it from the study `main`, protocol test.
+`python -m plots figures --only overfitting` makes the first from the study `main`, protocol test.
 """
 
 import math
@@ -9,32 +9,34 @@ import math
 import pandas as pd
 
 from benchmark.errors import UserError
-from plots import data as frames
 from plots import style
-from plots.data import Results, curves, final
+from plots.catalogue import made_from
+from plots.data import Results, datasets, final
+from plots.figures._drawing import COLUMN, PAGE, Drawing, figure, percent_axis
+from plots.figures._lines import close, curves, final_runs, lam_looks, panels, spread, words
 from plots.tables import _caption as caption
 
-KIND = "figure"
-STUDY = "main"
 X, Y = "train/R@1", "test/R@1"
 
 
-def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
+@made_from("main")
+def overfitting(frame: pd.DataFrame, results: Results) -> Drawing:
+    """Test R@1 against train R@1 over training, one panel per data set (greyedout_lambda in the paper)."""
     runs = final(frame)
     runs = runs[runs["protocol"] == "test"]  # only there is the test R@1 measured during training
     points = curves(runs)
     if points.empty or X not in points or Y not in points:
-        raise UserError(f"study {STUDY!r} has no finished run with train and test R@1 over epochs")
+        raise UserError("study 'main' has no finished run with train and test R@1 over epochs")
     points = points[points["method"] != "untrained"].dropna(subset=[X, Y])
     means = points.groupby(["dataset", "method", "epoch"], as_index=False)[[X, Y]].mean()
     # All methods rise alike at first and differ at the end, which is what the figure is about.
     means = means[means["epoch"] > means.groupby("dataset")["epoch"].transform("max") / 5]
-    datasets = frames.datasets(means)
-    columns = min(2, len(datasets))
-    rows = math.ceil(len(datasets) / columns)
-    width = style.COLUMN if columns == 1 else style.PAGE
-    figure, axes = style.figure(rows, columns, width=width, height=2.6 * rows)
-    for axis, dataset in zip(axes.flat, datasets, strict=False):
+    names = datasets(means)
+    columns = min(2, len(names))
+    rows = math.ceil(len(names) / columns)
+    width = COLUMN if columns == 1 else PAGE
+    made, axes = figure(rows, columns, width=width, height=2.6 * rows)
+    for axis, dataset in zip(axes.flat, names, strict=False):
         of_dataset = means[means["dataset"] == dataset]
         for method in style.ordered(of_dataset["method"]):
             path, look = of_dataset[of_dataset["method"] == method], style.look(method)
@@ -53,19 +55,50 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
             last = path.iloc[-1]
             axis.plot(last[X], last[Y], "*", color=look.colour, markersize=8, markeredgewidth=0, zorder=4)
         axis.set(title=dataset, xlabel="train R@1 (%)", ylabel="test R@1 (%)")
-        style.percent_axis(axis.xaxis)
-        style.percent_axis(axis.yaxis)
-    for axis in axes.flat[len(datasets) :]:
+        percent_axis(axis.xaxis)
+        percent_axis(axis.yaxis)
+    for axis in axes.flat[len(names) :]:
         axis.set_axis_off()
-    figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=3 * columns)
     seeds = runs[runs["status"] == "ok"]["seed"].nunique()
-    words = [
+    told = [
         "Test R@1 against train R@1 over the course of training, without its first fifth; stars: the end.",
         f"Mean over {seeds} seed{'s' if seeds != 1 else ''}, no band: the line is a path, not a function.",
-        *(
-            f"{d}: {caption.setting(runs[(runs['dataset'] == d) & (runs['status'] == 'ok')])}"
-            for d in datasets
-        ),
+        *(f"{d}: {caption.setting(runs[(runs['dataset'] == d) & (runs['status'] == 'ok')])}" for d in names),
         caption.SCALES.get(results.scale, ""),
     ]
-    return style.Drawing(figure, " ".join(words))
+    return close(made, axes.flat[0], 3 * columns, " ".join(told))
+
+
+@made_from("lambda_overfitting")
+def lambda_overfitting(frame: pd.DataFrame, results: Results) -> Drawing:
+    """Test R@1 against train R@1 over training, one path a λ (not_overfitting in the paper)."""
+    runs = final_runs(frame, "lambda_overfitting", X, Y)
+    points = curves(runs, "params.lam").dropna(subset=[X, Y])
+    points = points[points["epoch"] > 0]  # all begin at the same untrained network
+    looks = lam_looks(points["params.lam"])
+    made, axes = panels(runs)
+    for dataset, axis in axes.items():
+        for lam, look in looks.items():
+            mine = points[(points["dataset"] == dataset) & (points["params.lam"] == lam)]
+            path = mine.groupby("epoch")[[X, Y]].mean()
+            if path.empty:
+                continue
+            axis.plot(path[X], path[Y], "--", color=look["color"], linewidth=0.8, alpha=0.8)
+            _draw_end(axis, mine[mine["epoch"] == mine["epoch"].max()], look)
+        axis.set(xlabel="train R@1 (%)", ylabel="test R@1 (%)")
+        percent_axis(axis.xaxis)
+        percent_axis(axis.yaxis)
+    what = (
+        "Dashed: from the first evaluation on; marks: the end of training. Small λ is nearly the contrastive "
+        "loss, λ = 1 the contextual loss alone."
+    )
+    told = words("lambda_overfitting", results.scale, runs, what, "bars in both directions")
+    return close(made, next(iter(axes.values())), 3, told)
+
+
+def _draw_end(axis, ends: pd.DataFrame, look: dict) -> None:
+    (x, *x_range), (y, *y_range) = spread(ends[X]), spread(ends[Y])
+    axis.errorbar(
+        x, y, xerr=[[x - x_range[0]], [x_range[1] - x]], yerr=[[y - y_range[0]], [y_range[1] - y]],
+        markersize=5, elinewidth=0.6, linewidth=0, markeredgecolor="white", markeredgewidth=0.4, **look,
+    )  # fmt: skip

@@ -1,17 +1,16 @@
-"""Figure: R@1 under label noise, image noise and with fewer training classes, by method (robustness in the paper).
+"""R@1 under label noise, image noise and with fewer training classes, by method (robustness in the paper).
 
 `python -m plots figures --only robustness` makes it from the study of the same name.
 """
 
 import pandas as pd
 
-from plots import data as frames
 from plots import style
-from plots.data import Results
-from plots.figures import _lines as sweep
+from plots.catalogue import made_from
+from plots.data import Results, datasets, finished
+from plots.figures._drawing import PAGE, Drawing, figure, percent_axis
+from plots.figures._lines import close, draw_bars, final_runs, shifts, words
 
-KIND = "figure"
-STUDY = "robustness"
 METRIC = "test/R@1"
 PANELS = {
     "label_noise": "label noise (% of training samples)",
@@ -20,29 +19,31 @@ PANELS = {
 }
 
 
-def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
-    runs = sweep.final_runs(frame, STUDY, METRIC)
-    names = frames.datasets(frames.finished(runs))
-    figure, axes = style.figure(len(names), 3, width=style.PAGE, height=2.2 * len(names) + 0.35, sharey="row")
-    methods = style.ordered(frames.finished(runs)["method"])
+@made_from("robustness")
+def robustness(frame: pd.DataFrame, results: Results) -> Drawing:
+    runs = final_runs(frame, "robustness", METRIC)
+    names = datasets(finished(runs))
+    made, axes = figure(len(names), 3, width=PAGE, height=2.2 * len(names) + 0.35, sharey="row")
+    methods = style.ordered(finished(runs)["method"])
     for row, dataset in zip(axes, names, strict=True):
         for axis, (key, label) in zip(row, PANELS.items(), strict=True):
             mine = _panel(runs[runs["dataset"] == dataset], key)
             values = sorted(mine[key].unique())
             width = 0.02 * (values[-1] - values[0])
-            for shift, method in zip(sweep.shifts(len(methods), width), methods, strict=True):
+            for shift, method in zip(shifts(len(methods), width), methods, strict=True):
                 look = style.look(method)
-                sweep.draw_bars(
+                draw_bars(
                     axis, mine[mine["method"] == method], key, METRIC, shift, color=look.colour,
                     marker=look.marker, label=style.title(method), linewidth=2 if method == "contextual" else 1,
                 )  # fmt: skip
             axis.set(xlabel=label, xticks=values)
             if key != "train_classes":
-                style.percent_axis(axis.xaxis)
+                percent_axis(axis.xaxis)
         row[0].set_ylabel(("" if len(names) == 1 else f"{dataset}: ") + "test R@1 (%)")
-        style.percent_axis(row[0].yaxis)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(methods))
-    return style.Drawing(figure, sweep.words(STUDY, results.scale, runs, _lost(runs, methods)))
+        percent_axis(row[0].yaxis)
+    return close(
+        made, axes[0, 0], len(methods), words("robustness", results.scale, runs, _lost(runs, methods))
+    )
 
 
 def _panel(runs: pd.DataFrame, key: str) -> pd.DataFrame:
@@ -58,7 +59,7 @@ def _lost(runs: pd.DataFrame, methods: list[str]) -> str:
     for key in PANELS:
         lost = {}
         for method in methods:
-            mine = frames.finished(_panel(runs, key))
+            mine = finished(_panel(runs, key))
             means = mine[mine["method"] == method].groupby(key)[METRIC].mean()
             if len(means) > 1:
                 ends = (

@@ -1,4 +1,4 @@
-"""Figure: value and gradient of L_context and L_contrast as one point rolls to its class (ball_rolling in the paper).
+"""Value and gradient of L_context and L_contrast as one point rolls to its class (ball_rolling in the paper).
 
 `python -m plots figures --only rolling_point`, after `python -m benchmark synthetic rolling_point`.
 """
@@ -7,23 +7,20 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from plots import style
+from plots.catalogue import made_from
 from plots.data import Results
-from plots.figures import _measured as synthetic
+from plots.figures._drawing import PAGE, Drawing, figure
 
-KIND = "figure"
-STUDY = ""
 VALUE, GRADIENT = "#0173b2", "#de8f05"
 CLASSES = (VALUE, "#d55e00")  # the class left behind, the class of the rolling point
 TITLES = {"context": "$L_{context}$", "contrast": "$L_{contrast}$"}
 
 
-def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
-    found = synthetic.read(results.root, "rolling_point")
+@made_from()
+def rolling_point(results: Results) -> Drawing:
+    found = results.synthetic("rolling_point")
     points = found[found["kind"] == "point"]
-    figure, axes = style.figure(
-        1, 3, width=style.PAGE, height=2.0, gridspec_kw={"width_ratios": [1.15, 0.8, 1.15]}
-    )
+    made, axes = figure(1, 3, width=PAGE, height=2.0, gridspec_kw={"width_ratios": [1.15, 0.8, 1.15]})
     for axis, loss in ((axes[0, 0], "context"), (axes[0, 2], "contrast")):
         _draw_path(axis, found[found["loss"] == loss], TITLES[loss])
     _draw_circle(axes[0, 1], points, found[found["loss"] == "context"])
@@ -39,7 +36,7 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
         + (" and is above 0 everywhere until the minimum is reached" if steady else "")
         + f"; k = {(len(points) + 1) // 2}, L_contrast (right) with its margins. Computed exactly: no band."
     )
-    return style.Drawing(figure, words)
+    return Drawing(made, words)
 
 
 def _draw_path(axis: Axes, path: pd.DataFrame, title: str) -> None:

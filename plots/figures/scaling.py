@@ -1,4 +1,4 @@
-"""Figure: time and memory of a loss by batch size, the contextual loss beside Roadmap (cubic_scaling in the paper).
+"""Time and memory of a loss by batch size, the contextual loss beside Roadmap (cubic_scaling in the paper).
 
 `python -m plots figures --only scaling`, after `python -m benchmark.bench losses`.
 """
@@ -10,12 +10,11 @@ import pandas as pd
 
 from benchmark.errors import UserError
 from plots import style
+from plots.catalogue import made_from
 from plots.data import Results
-from plots.figures import _lines as sweep
-from plots.figures import _measured as synthetic
+from plots.figures._drawing import PAGE, Drawing, figure
+from plots.figures._lines import close, log_axis
 
-KIND = "figure"
-STUDY = ""
 PANELS = {"seconds": "seconds for value and gradient", "peak_mb": "peak memory (MB)"}
 
 
@@ -36,24 +35,24 @@ def _lines() -> dict[str, dict[str, Any]]:
     }
 
 
-def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
-    found = synthetic.read_bench(results.root, "losses")
+@made_from()
+def scaling(results: Results) -> Drawing:
+    found = results.bench("losses")
     lacking = {"name", "n", *PANELS} - set(found.columns)
     if lacking:
         raise UserError(f"the bench of losses lacks {', '.join(sorted(lacking))} (make bench first)")
     lines = {name: look for name, look in _lines().items() if name in set(found["name"])}
     if not {"contextual", "roadmap"} & set(lines):
         raise UserError("the bench of losses has neither contextual nor roadmap (make bench first)")
-    figure, axes = style.figure(1, 2, width=style.PAGE, height=2.6)
+    made, axes = figure(1, 2, width=PAGE, height=2.6)
     for axis, (column, label) in zip(axes[0], PANELS.items(), strict=True):
         for name, look in lines.items():
             line = found[found["name"] == name].dropna(subset=[column]).groupby("n")[column].min()
             axis.plot(line.index, line, markersize=3.5, **look)
         axis.set(xlabel="batch size", ylabel=label)
         for side in (axis.xaxis, axis.yaxis):
-            sweep.log_axis(side)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    return style.Drawing(figure, _caption(found, lines))
+            log_axis(side)
+    return close(made, axes[0, 0], 3, _caption(found, lines))
 
 
 def _caption(found: pd.DataFrame, lines: dict[str, dict[str, Any]]) -> str:

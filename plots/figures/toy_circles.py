@@ -1,4 +1,4 @@
-"""Figure: five noisy concentric circles and the embeddings that step 1 of the loss finds (toy_experiment in the paper).
+"""Five noisy concentric circles and the embeddings that step 1 of the loss finds (toy_experiment in the paper).
 
 `python -m plots figures --only toy_circles`, after `python -m benchmark synthetic toy_circles`.
 """
@@ -9,12 +9,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from plots import style
+from plots.catalogue import made_from
 from plots.data import Results
-from plots.figures import _measured as synthetic
+from plots.figures._drawing import PAGE, Drawing, figure
 
-KIND = "figure"
-STUDY = ""
 LOOKS: tuple[dict[str, Any], ...] = (  # of the circles, from the inside
     {"color": "#0173b2", "marker": "o", "linewidth": 0},
     {"color": "#de8f05", "marker": "s", "linewidth": 0},
@@ -26,11 +24,12 @@ ROWS = ("", "plane", "circle")
 TITLES = {"": "training data", "plane": "embedding\n(plane)", "circle": "embedding\n(normalised)"}
 
 
-def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
-    found = synthetic.read(results.root, "toy_circles")
+@made_from()
+def toy_circles(results: Results) -> Drawing:
+    found = results.synthetic("toy_circles")
     noises = sorted(found["noise"].unique())
-    figure, axes = style.figure(
-        3, len(noises), width=style.PAGE, height=4.8, gridspec_kw={"height_ratios": [1.2, 1.2, 0.8]}
+    made, axes = figure(
+        3, len(noises), width=PAGE, height=4.8, gridspec_kw={"height_ratios": [1.2, 1.2, 0.8]}
     )
     scores = found[found["kind"] == "score"]
     for column, noise in enumerate(noises):
@@ -59,7 +58,7 @@ def make(frame: pd.DataFrame, results: Results) -> style.Drawing:
         f"Points of one seed; below them mAP on clean points in percent, mean and range over {seeds} seeds "
         f"(untrained: {100 * before['plane']:.0f} and {100 * before['circle']:.0f})."
     )
-    return style.Drawing(figure, words)
+    return Drawing(made, words)
 
 
 def _draw_plane(axis: Axes, points: pd.DataFrame) -> None:

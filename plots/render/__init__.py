@@ -1,13 +1,9 @@
-"""A `Table` as Markdown, LaTeX, CSV and terminal text: four views of the same cells, with deterministic
-bytes.
+"""A `Table` as Markdown, LaTeX, CSV and terminal text: four views of the same cells, with deterministic bytes.
 
-`python -m plots tables` writes them; a file holds all tables of its name (one per data set), one after
-another.
+`python -m plots tables` writes them; a file holds all tables of its name (one per data set), one after another.
 """
 
-from plots.render.comma import as_csv
 from plots.render.latex import PREAMBLE, escape_latex, latex
-from plots.render.markdown import markdown
-from plots.render.terminal import LEGEND, terminal
+from plots.render.text import LEGEND, as_csv, markdown, terminal
 
 __all__ = ["LEGEND", "PREAMBLE", "as_csv", "escape_latex", "latex", "markdown", "terminal"]

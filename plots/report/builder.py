@@ -16,12 +16,11 @@ from plots import style
 from plots.data import PAPER_ORDER, Results
 from plots.report import methods, page
 from plots.report.collection import Made, Pictures, collect
-from plots.report.grid import grid, sources
 from plots.report.runs import Groups, packed
 from plots.tables import _caption as caption
+from plots.tables._audit_warnings import audit_warnings
 from plots.tables._cells import trains
-from plots.tables._concerns import concerns
-from plots.tables._contest import Contest, contests
+from plots.tables._leaderboard import Leaderboard, leaderboards
 from plots.tables._table import Table
 from plots.tables.verdicts import ranked
 
@@ -36,7 +35,7 @@ class Content:
     groups: Groups = field(default_factory=Groups)
     made: list[Made] = field(default_factory=list)
     verdicts: list[dict[str, Any]] = field(default_factory=list)
-    concerns: list[dict[str, Any]] = field(default_factory=list)
+    flaws: list[dict[str, Any]] = field(default_factory=list)
     tuning: list[dict[str, Any]] = field(default_factory=list)
     sources: dict[str, dict[str, str]] = field(default_factory=dict)
     open_runs: int = 0  # that ledgers name and that are not there
@@ -70,7 +69,7 @@ def build(root: Path, scales: list[str] | None = None, live: str = "", drawn: Pi
         rehearsal=[caption.SCALES[scale] for scale in shown if scale in caption.SCALES],
         live=live,
         verdicts=content.verdicts,
-        concerns=content.concerns,
+        flaws=content.flaws,
         tables=_ordered([made for made in content.made if made.kind == "table"], grids),
         analyses={name: grids.get(name, []) for name in ANALYSES},
         figures=[made for made in content.made if made.picture],
@@ -106,29 +105,29 @@ def _add(content: Content, results: Results) -> None:
     for study in ranked(results.studies()):
         frame = results.frame(study)
         missing |= set(frame[frame["status"] == "missing"]["run_id"])
-        for concern in concerns(frame):
-            told.setdefault((concern.level, concern.text, concern.places), []).append(study)
+        for flaw in audit_warnings(frame):
+            told.setdefault((flaw.level, flaw.text, flaw.places), []).append(study)
         if not study.startswith("main") and study != "inshop":
             continue
-        for contest in contests(frame):
-            key = (contest.dataset, contest.protocol, contest.variant, frozenset(contest.runs["run_id"]))
+        for board in leaderboards(frame):
+            key = (board.dataset, board.protocol, board.variant, frozenset(board.runs["run_id"]))
             if key in cards:
                 cards[key]["studies"].append(study)
             else:
-                cards[key] = _verdict(contest, content.groups)
+                cards[key] = _verdict(board, content.groups)
     content.open_runs += len(missing)
     content.verdicts += cards.values()
-    content.concerns += [
+    content.flaws += [
         {"level": level, "text": text, "places": places, "studies": studies, "scale": results.scale}
         for (level, text, places), studies in told.items()
     ]
 
 
-def _verdict(contest: Contest, groups: Groups) -> dict[str, Any]:
-    """A contest as a card: the sentences, and every contender with its interval on a common axis."""
-    means = {name: contest.mean(name) for name in contest.ordered()}
+def _verdict(board: Leaderboard, groups: Groups) -> dict[str, Any]:
+    """A leaderboard as a card: the sentences, and every contender with its interval on a common axis."""
+    means = {name: board.mean(name) for name in board.ordered()}
     # The untrained network is far behind and would press the others together: it may lie off the axis.
-    on_axis = [m for name, m in means.items() if trains(_method(contest, name))] or list(means.values())
+    on_axis = [m for name, m in means.items() if trains(_method(board, name))] or list(means.values())
     ends = [end for m in on_axis for end in ((m.low, m.high) if m.n > 1 else (m.mean, m.mean))]
     low, high = min(ends), max(ends)
     span = (high - low) or 1.0
@@ -139,36 +138,36 @@ def _verdict(contest: Contest, groups: Groups) -> dict[str, Any]:
 
     rows = [
         {
-            "title": contest.title(name),
-            "method": _method(contest, name),
-            "colour": style.look(_method(contest, name)).colour,
+            "title": board.title(name),
+            "method": _method(board, name),
+            "colour": style.look(_method(board, name)).colour,
             "text": f"{mean.mean:.1f}" + (f" ± {mean.half:.1f}" if mean.n > 1 else ""),
-            "state": "best" if name == contest.best else "open" if name in contest.open() else "behind",
+            "state": "best" if name == board.best else "open" if name in board.open() else "behind",
             "at": at(mean.mean),
             "left": max(0.0, at(mean.low)) if mean.n > 1 else at(mean.mean),
             "width": round(at(mean.high) - max(0.0, at(mean.low)), 2) if mean.n > 1 else 0,
-            "group": groups.number(contest.of(name)["run_id"]),
+            "group": groups.number(board.of(name)["run_id"]),
         }
         for name, mean in means.items()
     ]
-    told = {name: getattr(contest, name) for name in ("scale", "dataset", "protocol")}
+    told = {name: getattr(board, name) for name in ("scale", "dataset", "protocol")}
     return (
         told
-        | {"studies": [contest.study]}
-        | {"place": contest.place(), "sentences": contest.sentences(), "rows": rows}
+        | {"studies": [board.study]}
+        | {"place": board.place(), "sentences": board.sentences(), "rows": rows}
     )
 
 
-def _method(contest: Contest, name: str) -> str:
-    return str(contest.of(name)["method"].iloc[0])
+def _method(board: Leaderboard, name: str) -> str:
+    return str(board.of(name)["method"].iloc[0])
 
 
 def _grid(table: Table, content: Content, scale: str) -> dict[str, Any]:
-    made = grid(table, content.groups, scale)
+    made = page.grid(table, content.groups, scale)
     made["id"] = page.slug(f"{scale} {table.name} {table.part}")
     while made["id"] in content.sources:  # names that differ in punctuation only
         made["id"] += "-x"
-    content.sources[made["id"]] = sources(table)
+    content.sources[made["id"]] = page.sources(table)
     return made
 
 

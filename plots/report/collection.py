@@ -1,24 +1,41 @@
-"""Everything that `plots/` makes of the results: tables, figures, and why others are not there.
+"""Everything that `plots/` makes of the results: tables, figures as they go into the page, and why others are not there.
 
 A table or figure is made by itself, so several processes share the work; a folder with little in it is done here.
 """
 
+import base64
 import hashlib
+import io
 import os
 import warnings
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from pathlib import Path
 
+import matplotlib
 import pandas as pd
+from PIL import Image
 
 from benchmark.errors import UserError
-from plots.__main__ import modules, produce
+from plots.catalogue import Entry, entries
 from plots.data import Results
-from plots.report.picture import Picture, picture
-from plots.style import Drawing
+from plots.figures._drawing import RC, Drawing, settle
 from plots.tables._table import Table
+
+DPI = 170  # sharp at twice the width that a figure has in a paper
+COLOURS = 128  # of the palette; a third of the bytes, and no difference that can be seen in line art
+LARGEST_PDF = 300_000  # bytes; scatter plots beyond it are left to `python -m plots figures`
+
+
+@dataclass(frozen=True)
+class Picture:
+    png: str  # data URI
+    pdf: str  # data URI, "" where it is too large
+    width: int  # pixels
+    height: int
+    caption: str
+
 
 Pictures = dict[tuple[str, str, str], Picture]  # (name, scale, state of the results) → picture
 PROCESSES = min(4, os.cpu_count() or 1)
@@ -40,17 +57,17 @@ class Made:
 
 def collect(of_scales: list[Results], drawn: Pictures) -> list[Made]:
     """Every table and figure of every scale, by name; `drawn` keeps pictures for the next time."""
-    found, broken = modules()
+    found, broken = entries()
     made = [Made(name, "", "", "", reason=reason) for name, reason in broken.items()]
     todo: dict[tuple[str, str], tuple[str, str, str]] = {}  # name and scale → key of its picture
     for results in of_scales:
-        for name, module in found.items():
-            key = (name, results.scale, state(results, module.STUDY) if module.KIND == "figure" else "")
+        for name, entry in found.items():
+            key = (name, results.scale, state(results, entry.study) if entry.kind == "figure" else "")
             if key in drawn:
-                made.append(Made(name, results.scale, "figure", _about(name), picture=drawn[key]))
+                made.append(Made(name, results.scale, "figure", entry.about, picture=drawn[key]))
             else:
                 todo[name, results.scale] = key
-    for one in _made(list(todo), of_scales):
+    for one in _made(list(todo), found, of_scales):
         if one.picture:
             drawn[todo[one.name, one.scale]] = one.picture
         made.append(one)
@@ -59,13 +76,13 @@ def collect(of_scales: list[Results], drawn: Pictures) -> list[Made]:
     )
 
 
-def _made(todo: list[tuple[str, str]], of_scales: list[Results]) -> list[Made]:
+def _made(todo: list[tuple[str, str]], found: dict[str, Entry], of_scales: list[Results]) -> list[Made]:
     by_scale = {results.scale: results for results in of_scales}
     if sum(len(results.studies()) for results in of_scales) < ENOUGH or PROCESSES == 1:
-        return [make(name, by_scale[scale]) for name, scale in todo]
+        return [make(found[name], by_scale[scale]) for name, scale in todo]
     # What spans all studies takes longest, so it starts first; what counts other tables waits for them.
-    todo = sorted(todo, key=lambda place: bool(modules()[0][place[0]].STUDY))
-    last = [place for place in todo if getattr(modules()[0][place[0]], "LAST", False)]
+    todo = sorted(todo, key=lambda place: bool(found[place[0]].study))
+    last = [place for place in todo if found[place[0]].last]
     first = of_scales[0]
     with ProcessPoolExecutor(
         PROCESSES,
@@ -77,7 +94,7 @@ def _made(todo: list[tuple[str, str]], of_scales: list[Results]) -> list[Made]:
     for one in made:
         if one.tables:
             by_scale[one.scale].tables[one.name] = one.tables
-    return made + [make(name, by_scale[scale]) for name, scale in last]
+    return made + [make(found[name], by_scale[scale]) for name, scale in last]
 
 
 _here: dict[str, Results] = {}  # of a worker: scale → results
@@ -88,25 +105,47 @@ def _start(root: Path, scales: list[str], runs: pd.DataFrame) -> None:
 
 
 def _task(place: tuple[str, str]) -> Made:
-    return make(place[0], _here[place[1]])
+    return make(entries()[0][place[0]], _here[place[1]])
 
 
-def make(name: str, results: Results) -> Made:
-    module = modules()[0][name]
+def make(entry: Entry, results: Results) -> Made:
+    made = Made(entry.name, results.scale, entry.kind, entry.about)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            done = produce(module, results)
-            if isinstance(done, Drawing):
-                return Made(name, results.scale, "figure", _about(name), picture=picture(done))
-            return Made(name, results.scale, "table", _about(name), tables=done)
+            done = entry.produce(results)
+            if entry.kind == "figure":
+                return replace(made, picture=picture(done))
+            return replace(made, tables=done)
     except Exception as problem:  # one table that cannot be made must not cost the page
         kind = "" if isinstance(problem, UserError) else f"{type(problem).__name__}: "
-        return Made(name, results.scale, module.KIND, _about(name), reason=f"{kind}{problem}")
+        return replace(made, reason=f"{kind}{problem}")
 
 
-def _about(name: str) -> str:
-    return (modules()[0][name].__doc__ or name).splitlines()[0].removeprefix("Figure: ")
+def picture(drawing: Drawing) -> Picture:
+    # Type 3 fonts take a third of the time; for printing there are the files of `python -m plots figures`.
+    with matplotlib.rc_context(RC | {"pdf.fonttype": 3}):
+        settle(drawing.figure)
+        raw = io.BytesIO()
+        drawing.figure.savefig(raw, format="png", dpi=DPI, metadata={"Software": None})
+        vector = io.BytesIO()
+        nothing = dict.fromkeys(("CreationDate", "ModDate", "Creator", "Producer"))
+        drawing.figure.savefig(vector, format="pdf", metadata=nothing)
+    image = Image.open(raw).convert("RGB")
+    small = io.BytesIO()
+    image.quantize(COLOURS, dither=Image.Dither.NONE).save(small, "png", optimize=True)
+    pdf = vector.getvalue()
+    return Picture(
+        png=_uri("image/png", small.getvalue()),
+        pdf=_uri("application/pdf", pdf) if len(pdf) <= LARGEST_PDF else "",
+        width=image.width,
+        height=image.height,
+        caption=drawing.caption.strip(),
+    )
+
+
+def _uri(kind: str, content: bytes) -> str:
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 
 def state(results: Results, study: str) -> str:

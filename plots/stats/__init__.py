@@ -8,28 +8,10 @@ Not used, and why:
 - critical-difference diagrams: they rank over data sets and need at least six of them to separate anything.
 """
 
-from plots.stats.budget import expected_best
-from plots.stats.gap import protocol_gap
-from plots.stats.improvement import Probability, probability_of_improvement
-from plots.stats.interval import Interval, t_interval
-from plots.stats.more_seeds import more_seeds, power_of_t
-from plots.stats.separable import Paired, holm, paired, separable
-from plots.stats.slope import slope, slope_difference, slopes
+from plots.stats.difference import Interval, Paired, holm, paired, separable, slopes, t_interval
+from plots.stats.power import Probability, more_seeds, power_of_t, probability_of_improvement
 
 __all__ = [
-    "Interval",
-    "Paired",
-    "Probability",
-    "expected_best",
-    "holm",
-    "more_seeds",
-    "paired",
-    "power_of_t",
-    "probability_of_improvement",
-    "protocol_gap",
-    "separable",
-    "slope",
-    "slope_difference",
-    "slopes",
-    "t_interval",
-]
+    "Interval", "Paired", "Probability", "holm", "more_seeds", "paired", "power_of_t",
+    "probability_of_improvement", "separable", "slopes", "t_interval",
+]  # fmt: skip

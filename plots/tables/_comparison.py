@@ -5,14 +5,13 @@ mixes protocols, scales or settings: each has its own section. Every table modul
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pandas as pd
 
-from plots import data as frames
 from plots import style
-from plots.data import Results, final, variant_text, variant_values
+from plots.data import Results, datasets, final, variant_text, variant_values
 from plots.stats import paired, separable
 from plots.tables import _caption as caption
 from plots.tables import _cells as cells
@@ -39,38 +38,39 @@ class Key:
 
 
 def compare(
-    frame: pd.DataFrame, results: Results, layout: Layout, datasets: list[str] | None = None
+    name: str, frame: pd.DataFrame, results: Results, layout: Layout | Callable[[str], Layout]
 ) -> list[Table]:
-    """One table per data set: those with runs first, then those that only the paper has."""
-    paper = published.load(layout.name) if layout.name in published.names() else published.load().head(0)
+    """One table per data set, those with runs first, then those that only the paper has.
+
+    `name` is that of the study, of the published table and of the file; columns may depend on the data set.
+    """
+    paper = published.load(name) if name in published.names() else published.load().head(0)
     # A method whose tuning is not done has no final runs yet; its row must not vanish.
     places = ["dataset", "protocol", "setting", "method"]
     done = set(final(frame)[places].itertuples(index=False, name=None))
     begun = frame[[key not in done for key in frame[places].itertuples(index=False, name=None)]]
     begun = begun.drop_duplicates([*places, "variant"]).assign(status="tuning")
     runs = pd.concat([final(frame), begun])
-    names = datasets or list(dict.fromkeys([*frames.datasets(runs), *paper["dataset"].unique()]))
     return [
-        Part(layout, results, name, runs[runs["dataset"] == name], paper[paper["dataset"] == name]).table()
-        for name in names
+        Part(
+            name,
+            layout(dataset) if callable(layout) else layout,
+            results,
+            dataset,
+            runs[runs["dataset"] == dataset],
+            paper[paper["dataset"] == dataset],
+        ).table()
+        for dataset in dict.fromkeys([*datasets(runs), *paper["dataset"].unique()])
     ]
-
-
-def compare_each(
-    frame: pd.DataFrame, results: Results, layout: Callable[[str], Layout], others: Iterable[str] = ()
-) -> list[Table]:
-    """The same where the columns depend on the data set; `others` are data sets that only the paper has."""
-    names = dict.fromkeys([*frames.datasets(frame), *others])
-    return [table for name in names for table in compare(frame, results, layout(name), [name])]
 
 
 class Part:
     """The table of one data set."""
 
     def __init__(
-        self, layout: Layout, results: Results, dataset: str, runs: pd.DataFrame, paper: pd.DataFrame
-    ) -> None:
-        self.layout, self.results, self.dataset = layout, results, dataset
+        self, name: str, layout: Layout, results: Results, dataset: str, runs: pd.DataFrame, paper: pd.DataFrame
+    ) -> None:  # fmt: skip
+        self.name, self.layout, self.results, self.dataset = name, layout, results, dataset
         metrics = {"data/ceiling R@1", *(measure.metric for measure in layout.measures)}
         wanted = [name for name in runs if name in NEEDED or name in metrics]
         self.runs, self.paper = self._split(runs[wanted]), self._split(paper)
@@ -104,7 +104,7 @@ class Part:
         found = sorted(found + [(section, "test", "") for section in only_paper], key=self._place)
         sections = [self._section(*key) for key in found]
         columns = self._columns([row for section in sections for row in section.rows])
-        table = Table(self.layout.name, self.dataset, columns, tuple(sections), (), self.layout.stub)
+        table = Table(self.name, self.dataset, columns, tuple(sections), (), self.layout.stub)
         return dataclasses.replace(table, caption=self._caption(table, [key[1] for key in found]))
 
     def _columns(self, rows: list[Row]) -> tuple[Column, ...]:
@@ -228,7 +228,7 @@ class Part:
         return told | {"method": key.method, "variant": key.variant}
 
     def _caption(self, table: Table, protocols: list[str]) -> tuple[str, ...]:
-        name, scale = self.layout.name, self.results.scale
+        name, scale = self.name, self.results.scale
         lines = [caption.first_sentence(name, scale), f"Data set: {self.dataset}."]
         done = self.runs[self.runs["status"] == "ok"]
         if self.runs.empty:

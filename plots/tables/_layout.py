@@ -1,6 +1,6 @@
 """What a comparison table shows: its columns as measures, what makes its sections, titles of its variants.
 
-A table module is little more than a `Layout`; `comparison.py` fills it from the runs and the paper's numbers.
+A table is little more than a `Layout`; `_comparison.py` fills it from the runs and the paper's numbers.
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,6 @@ class Measure:
 
 @dataclass(frozen=True)
 class Layout:
-    name: str  # of the study, the published table and the file
     measures: tuple[Measure, ...]
     sections: tuple[str, ...] = ()  # keys of [vary] that make sections instead of rows
     extras: tuple[str, ...] = ("lr", "trials", "seeds")  # of EXTRAS

@@ -1,6 +1,6 @@
 """The paper's own numbers: every value of its ten tables, from `results/published/*.csv`, one file per table.
 
-Tables put them beside ours (`comparison.py`). Values are percent, as printed; `variant` is "key=value;…" of
+Tables put them beside ours (`_comparison.py`). Values are percent, as printed; `variant` is "key=value;…" of
 the study's [vary] keys; provenance says whether the paper reproduced a number itself or copied it.
 """
 
@@ -27,29 +27,12 @@ def _read(path: Path) -> pd.DataFrame:
     return frame.astype({"value": float, "spread": float, "trials": "Int64"})
 
 
-def load(
-    table: str | None = None,
-    *,
-    dataset: str | None = None,
-    method: str | None = None,
-    variant: str | None = None,
-    metric: str | None = None,
-    provenance: str | None = None,
-    folder: Path = PUBLISHED,
-) -> pd.DataFrame:
-    """The rows that match every filter that is given, in the paper's order."""
+def load(table: str | None = None, folder: Path = PUBLISHED, **wanted: str) -> pd.DataFrame:
+    """The rows in which every column that is named has the value wanted, in the paper's order."""
     if table is not None and table not in names(folder):
         raise unknown("published table", table, names(folder), "results/published/")
     tables = names(folder) if table is None else [table]
     frame = pd.concat([_read(folder / f"{name}.csv") for name in tables], ignore_index=True)
-    filters = {
-        "dataset": dataset,
-        "method": method,
-        "variant": variant,
-        "metric": metric,
-        "provenance": provenance,
-    }
-    for column, wanted in filters.items():
-        if wanted is not None:
-            frame = frame[frame[column] == wanted]
+    for column, value in wanted.items():
+        frame = frame[frame[column] == value]
     return frame.reset_index(drop=True)

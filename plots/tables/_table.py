@@ -1,16 +1,15 @@
 """A table as an object: columns, sections of rows, cells that know their runs, and a caption made from the
 same objects.
 
-Modules of `plots/` build one (`comparison.py`), `render.py` writes it as Markdown, LaTeX, CSV and terminal
-text, and the report page reads `to_dict()`. A cell never holds text that was typed: numbers, marks and
-footnotes are its fields.
+Modules of `plots/tables/` build one, `plots/render/` writes it as Markdown, LaTeX, CSV and terminal text, and the
+report page shows it (`plots/report/grid.py`). A cell never holds text that was typed: numbers, marks and footnotes are
+its fields.
 """
 
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 VERDICTS = ("reproduced", "above", "below", "one seed", "not run")  # of a published number
 
@@ -105,37 +104,6 @@ class Table:
     def verdicts(self) -> dict[str, int]:
         found = [self.cell(row, column).verdict for row in self.rows() for column in self.columns]
         return {verdict: found.count(verdict) for verdict in VERDICTS}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, for JSON; numbers in full precision."""
-        notes = self.footnotes()
-        return {
-            "name": self.name,
-            "part": self.part,
-            "stub": self.stub,
-            "caption": list(self.caption),
-            "footnotes": [{"mark": mark, "text": text} for text, mark in notes.items()],
-            "columns": [dataclasses.asdict(column) for column in self.columns],
-            "sections": [
-                {"title": section.title, "rows": [self._row(row, notes) for row in section.rows]}
-                for section in self.sections
-            ],
-        }
-
-    def _row(self, row: Row, notes: Mapping[str, str]) -> dict[str, Any]:
-        cells = {}
-        for column in self.columns:
-            cell = self.cell(row, column)
-            told = {
-                f.name: getattr(cell, f.name)
-                for f in dataclasses.fields(cell)
-                if getattr(cell, f.name) != f.default
-            }
-            told = {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
-            marks = [notes[note] for note in cell.notes]
-            cells[column.key] = told | {"shown": shown(cell, column)} | ({"marks": marks} if marks else {})
-        marks = [notes[note] for note in row.notes]
-        return {"title": row.title, "keys": dict(row.keys), "marks": marks, "cells": cells}
 
 
 def shown(cell: Cell, column: Column) -> str:

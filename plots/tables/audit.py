@@ -1,7 +1,7 @@
 """The fairness audit: one table per study with what every method was given and what came of it.
 
 `python -m plots tables --only audit` makes it for all studies of the scale; warnings come first, in words
-(`concerns.py`).
+(`_audit_warnings.py`).
 """
 
 from collections.abc import Callable, Hashable
@@ -10,18 +10,17 @@ from typing import Any
 import pandas as pd
 
 from benchmark.errors import UserError
+from benchmark.results import tuning_summary
 from benchmark.results.schema import LEDGER_COLUMNS
-from benchmark.results.tuning_summary import audit
 from plots import style
+from plots.catalogue import made_from
 from plots.data import Results, final
 from plots.tables import _caption as caption
+from plots.tables._audit_warnings import audit_warnings
 from plots.tables._cells import trains
-from plots.tables._concerns import concerns
 from plots.tables._table import Cell, Column, Row, Section, Table
 from plots.tables.verdicts import ranked
 
-KIND = "table"
-STUDY = ""  # all of them
 SETTING = {
     "setting": {
         "backbone": "backbone",
@@ -64,8 +63,8 @@ CAPTION = (
 )
 
 
-def make(frame: pd.DataFrame, results: Results) -> list[Table]:
-    del frame
+@made_from()
+def audit(results: Results) -> list[Table]:
     if not results.studies():
         raise UserError(
             f"no study has results at scale {results.scale!r} "
@@ -76,7 +75,7 @@ def make(frame: pd.DataFrame, results: Results) -> list[Table]:
 
 def _table(study: str, results: Results) -> Table:
     frame = results.frame(study)
-    told = audit(frame[list(LEDGER_COLUMNS)], results.runs)
+    told = tuning_summary.audit(frame[list(LEDGER_COLUMNS)], results.runs)
     by_place = dict(iter(frame[[*PLACE, *RUN]].groupby(PLACE)))
     sections = []
     for (dataset, protocol, setting), part in told.groupby(PLACE[:3], sort=True):
@@ -86,8 +85,8 @@ def _table(study: str, results: Results) -> Table:
             keys = {"dataset": dataset, "protocol": protocol, "scale": results.scale, "method": method}
             rows.append(Row(style.title(method), _cells(part[part["method"] == method], runs), keys))
         sections.append(Section(f"{dataset}, protocol {protocol}, setting {setting}", tuple(rows)))
-    found = concerns(frame)
-    count = sum(concern.level == "warning" for concern in found)
+    found = audit_warnings(frame)
+    count = sum(one.level == "warning" for one in found)
     same = _same(sections)
     shared = ", ".join(f"{column.title} {text}" for column, text in same.items())
     words = (

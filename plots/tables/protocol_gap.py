@@ -6,17 +6,15 @@
 import pandas as pd
 
 from benchmark.errors import UserError
-from plots import data as frames
 from plots import style
-from plots.data import Results, final, seeds_by, variant_values
-from plots.stats import holm, protocol_gap, t_interval
+from plots.catalogue import made_from
+from plots.data import Results, datasets, final, seeds_by, variant_values
+from plots.stats import holm, paired, t_interval
 from plots.tables import _caption as caption
-from plots.tables._contest import METRIC, SEPARATOR, known
+from plots.tables._leaderboard import METRIC, SEPARATOR, known
 from plots.tables._table import Cell, Column, Row, Section, Table
 from plots.tables.verdicts import ranked
 
-KIND = "table"
-STUDY = ""  # every study that has both protocols
 PROTOCOLS = ("test", "validation")
 COLUMNS = (
     Column("test", "protocol test", "R@1", shaded=True),
@@ -36,13 +34,13 @@ CAPTION = (
 )
 
 
-def make(frame: pd.DataFrame, results: Results) -> list[Table]:
-    del frame
+@made_from()
+def protocol_gap(results: Results) -> list[Table]:
     tables = []
     for study in ranked(results.studies()):
         runs = final(results.frame(study))
         runs = runs.assign(contender=runs["method"] + SEPARATOR + runs["variant"])
-        for dataset in frames.datasets(runs):
+        for dataset in datasets(runs):
             table = _table(study, dataset, runs[runs["dataset"] == dataset], results.scale)
             tables += [table] if table else []
     if not tables:
@@ -56,7 +54,7 @@ def make(frame: pd.DataFrame, results: Results) -> list[Table]:
 def _table(study: str, dataset: str, runs: pd.DataFrame, scale: str) -> Table | None:
     sides = {name: runs[runs["protocol"] == name] for name in PROTOCOLS}
     scores = {name: 100 * seeds_by(side, "contender", METRIC) for name, side in sides.items()}
-    gaps = protocol_gap(scores["test"], scores["validation"])
+    gaps = compared(scores["test"], scores["validation"])
     if gaps.empty:
         return None
     adjusted = dict(zip(gaps.index, holm(gaps["p"]), strict=True))
@@ -69,6 +67,29 @@ def _table(study: str, dataset: str, runs: pd.DataFrame, scale: str) -> Table | 
         "protocol_gap", f"{study}, {dataset}", COLUMNS, (Section("", tuple(rows)),),
         (words, *sentences(gaps, scores), *end),
     )  # fmt: skip
+
+
+def compared(test: pd.DataFrame, validation: pd.DataFrame) -> pd.DataFrame:
+    """Per method, test − validation on shared seeds: difference, half, n, p, the rank under each, and if it
+    changes.
+
+    Both frames: one row a seed, one column a method. Ranks count from 1 (best mean) over the methods that
+    both have.
+    """
+    methods = [name for name in test.columns if name in validation.columns]
+    ranks = {
+        "rank_test": test[methods].mean().rank(ascending=False, method="min"),
+        "rank_validation": validation[methods].mean().rank(ascending=False, method="min"),
+    }
+    rows = []
+    for name in methods:
+        gap = paired(test[name], validation[name])
+        rows.append((gap.mean, gap.half, gap.n, gap.p))
+    frame = pd.DataFrame(
+        rows, index=pd.Index(methods, name="method"), columns=["difference", "half", "n", "p"]
+    )
+    frame = frame.assign(**ranks)
+    return frame.assign(changed=frame["rank_test"] != frame["rank_validation"])
 
 
 def sentences(gaps: pd.DataFrame, scores: "Sides") -> list[str]:

@@ -10,17 +10,14 @@ from dataclasses import dataclass
 import pandas as pd
 
 from benchmark.errors import UserError
-from plots import data as frames
 from plots import style
-from plots.data import Results, final, seeds_by
+from plots.catalogue import made_from
+from plots.data import Results, datasets, final, seeds_by
 from plots.stats import separable, slopes, t_interval
 from plots.tables import _caption as caption
-from plots.tables._contest import METRIC, known
+from plots.tables._leaderboard import METRIC, known
 from plots.tables._table import Cell, Column, Row, Section, Table
 
-KIND = "table"
-STUDY = ""  # whatever varies one of the disturbances
-NEEDS = ("robustness",)
 CAPTION = (
     "Points of R@1 lost, mean ± half-width of the 95 % t-interval over seeds: a straight line is fitted within "
     "each seed over all levels. Bold: the smallest loss; ≈: not separable from it (paired t-tests on shared "
@@ -46,12 +43,12 @@ DISTURBANCES = (
 )
 
 
-def make(frame: pd.DataFrame, results: Results) -> list[Table]:
-    del frame
+@made_from("", "robustness")
+def robustness_slopes(results: Results) -> list[Table]:
     tables = []
     for study in results.studies():
         runs = final(results.frame(study))
-        for dataset in frames.datasets(runs):
+        for dataset in datasets(runs):
             table = _table(study, dataset, runs[runs["dataset"] == dataset], results.scale)
             tables += [table] if table else []
     if not tables:

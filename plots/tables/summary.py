@@ -4,19 +4,14 @@
 count as not run. Only numbers that the paper measured itself are counted, not those that it copied.
 """
 
-import importlib
 import statistics
 
-import pandas as pd
-
 from benchmark.errors import UserError
+from plots.catalogue import entries, made_from
 from plots.data import Results
 from plots.tables import _published as published
 from plots.tables._table import VERDICTS, Cell, Column, Row, Section, Table, all_verdicts
 
-KIND = "table"
-STUDY = ""  # all of them
-LAST = True  # it counts what other tables say
 COLUMNS = (
     *(Column(verdict, verdict, digits=0) for verdict in VERDICTS),
     Column("all", "all", digits=0),
@@ -24,8 +19,8 @@ COLUMNS = (
 )
 
 
-def make(frame: pd.DataFrame, results: Results) -> list[Table]:
-    del frame
+@made_from(last=True)
+def summary(results: Results) -> list[Table]:
     rows, found = [], []
     for name in published.names():
         tables = [table for table in _tables(name, results) if sum(table.verdicts().values())]
@@ -49,7 +44,7 @@ def _tables(name: str, results: Results) -> list[Table]:
         frame = results.frame(name)
     except UserError:
         frame = results.nothing()
-    return importlib.import_module(f"plots.tables.{name}").make(frame, results)
+    return entries(["table"])[0][name].make(frame, results)
 
 
 def _row(title: str, tables: list[Table], scale: str) -> Row:

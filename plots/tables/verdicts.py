@@ -1,21 +1,19 @@
 """Who is best, from whom it can be told apart, and how many more seeds would tell it from the others.
 
 `python -m plots tables --only verdicts` makes one table per study and data set; the report page begins
-with the same contests in words (`contest.py`).
+with the same leaderboards in words (`_leaderboard.py`).
 """
 
 import pandas as pd
 
 from benchmark.errors import UserError
-from plots import data as frames
-from plots.data import Results
+from plots.catalogue import made_from
+from plots.data import Results, datasets
 from plots.stats import probability_of_improvement
 from plots.tables import _caption as caption
-from plots.tables._contest import Contest, contests, known
+from plots.tables._leaderboard import Leaderboard, known, leaderboards
 from plots.tables._table import Cell, Column, Row, Section, Table
 
-KIND = "table"
-STUDY = ""  # all of them
 COLUMNS = (
     Column("score", "R@1", shaded=True),
     Column("difference", "behind the best", digits=2),
@@ -34,14 +32,14 @@ CAPTION = (
 )
 
 
-def make(frame: pd.DataFrame, results: Results) -> list[Table]:
-    del frame
+@made_from()
+def verdicts(results: Results) -> list[Table]:
     tables = []
     for study in ranked(results.studies()):
-        by_dataset: dict[str, list[Contest]] = {}
-        for contest in contests(results.frame(study)):
-            by_dataset.setdefault(contest.dataset, []).append(contest)
-        for dataset in frames.datasets(pd.DataFrame({"dataset": list(by_dataset)})):
+        by_dataset: dict[str, list[Leaderboard]] = {}
+        for board in leaderboards(results.frame(study)):
+            by_dataset.setdefault(board.dataset, []).append(board)
+        for dataset in datasets(pd.DataFrame({"dataset": list(by_dataset)})):
             tables.append(_table(study, dataset, by_dataset[dataset], results.scale))
     if not tables:
         raise UserError(
@@ -56,24 +54,24 @@ def ranked(studies: list[str]) -> list[str]:
     return sorted(studies, key=lambda name: (name != "main", not name.startswith("main"), name))
 
 
-def _table(study: str, dataset: str, found: list[Contest], scale: str) -> Table:
+def _table(study: str, dataset: str, found: list[Leaderboard], scale: str) -> Table:
     sections = tuple(
         Section(
-            ", ".join(contest.place().split(", ")[1:]),
-            tuple(_row(contest, name) for name in contest.ordered()),
+            ", ".join(board.place().split(", ")[1:]),
+            tuple(_row(board, name) for name in board.ordered()),
         )
-        for contest in found
+        for board in found
     )
     words = [f"Verdicts on study {study}, data set {dataset}."]
-    words += [f"{contest.place()}: {' '.join(contest.sentences())}" for contest in found[:4]]
+    words += [f"{board.place()}: {' '.join(board.sentences())}" for board in found[:4]]
     end = (*CAPTION, caption.SCALES.get(scale, f"Scale {scale}."))
     return Table("verdicts", f"{study}, {dataset}", COLUMNS, sections, (*words, *end))
 
 
-def _row(contest: Contest, name: str) -> Row:
-    mean, told = contest.mean(name), contest.told.loc[name]
-    best = name == contest.best
-    mine = contest.of(name)
+def _row(board: Leaderboard, name: str) -> Row:
+    mean, told = board.mean(name), board.told.loc[name]
+    best = name == board.best
+    mine = board.of(name)
     ids = tuple(mine["run_id"])
     tied = not best and not told["separable"]
     cells = {"score": Cell(mean.mean, known(mean.half), mean.n, best=best, tied=tied, run_ids=ids)}
@@ -82,26 +80,26 @@ def _row(contest: Contest, name: str) -> Row:
             "difference": Cell(known(told["difference"]), known(told["half"]), int(told["n"])),
             "p": Cell(known(told["p"]), text="< 0.001" if told["p"] < 0.001 else ""),
             "separable": Cell(text="yes" if told["separable"] else "no"),
-            "wins": Cell(text=_wins(contest, name)),
-            "more": Cell(text="" if told["separable"] else _more(contest, name)),
+            "wins": Cell(text=_wins(board, name)),
+            "more": Cell(text="" if told["separable"] else _more(board, name)),
         }
-    keys = {"dataset": contest.dataset, "protocol": contest.protocol, "scale": contest.scale}
+    keys = {"dataset": board.dataset, "protocol": board.protocol, "scale": board.scale}
     keys |= {
         "method": str(mine["method"].iloc[0]),
-        "variant": contest.variant or str(mine["variant"].iloc[0]),
+        "variant": board.variant or str(mine["variant"].iloc[0]),
     }
-    return Row(contest.title(name), cells, keys)
+    return Row(board.title(name), cells, keys)
 
 
-def _wins(contest: Contest, name: str) -> str:
-    chance = probability_of_improvement(contest.scores[contest.best], contest.scores[name])
+def _wins(board: Leaderboard, name: str) -> str:
+    chance = probability_of_improvement(board.scores[board.best], board.scores[name])
     if pd.isna(chance.value):
         return ""
     return f"{100 * chance.value:.0f} % ({100 * chance.low:.0f}–{100 * chance.high:.0f})"
 
 
-def _more(contest: Contest, name: str) -> str:
-    if contest.told.loc[name, "n"] < 3:
+def _more(board: Leaderboard, name: str) -> str:
+    if board.told.loc[name, "n"] < 3:
         return "?"
-    more = contest.more[name]
+    more = board.more[name]
     return "> 1000" if more is None else str(more)

@@ -69,10 +69,10 @@ def test_a_part_on_disk_is_told_from_the_whole(tmp_path, monkeypatch):
     for tree in ("cub", "sop"):
         TREES[tree][1](tmp_path)
     monkeypatch.setattr(
-        "benchmark.datasets.sop.open.__defaults__", (None,)
+        "benchmark.datasets.sop.open.__defaults__", (None, "")
     )  # as if the small tree were the whole
     found = {finding.name: finding for finding in survey(tmp_path)}
     assert found["cub"].state == "incomplete"
-    assert "training images: 12 instead of 5,864" in found["cub"].message
+    assert "training images: 15 instead of 5,864" in found["cub"].message
     assert found["sop"].state == "whole"
     assert "train 18 images of 6 product / 2 category" in found["sop"].message

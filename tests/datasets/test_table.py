@@ -157,3 +157,64 @@ def test_changed_images_change_the_fingerprint(tmp_path):
     before = open_dataset(name, tmp_path).fingerprint
     photo(tmp_path / "images" / "0_0.png", 99, (90, 70))
     assert open_dataset(name, tmp_path).fingerprint != before
+
+
+def test_shuffled_labels_and_another_split_change_the_fingerprint(tmp_path):
+    table = [[*row, SPLIT[i // 2]] for i, row in enumerate(rows())]
+    first = open_dataset(write(tmp_path, "path,label,split", table), tmp_path).fingerprint
+    shuffled = [
+        [path, f"bird {(i // 2 + 1) % 4}", SPLIT[(i // 2 + 1) % 4]] for i, (path, *_) in enumerate(table)
+    ]
+    moved = [[path, label, SPLIT[3 - i // 2]] for i, (path, label, _) in enumerate(table)]
+    prints = {
+        open_dataset(write(tmp_path, "path,label,split", t), tmp_path).fingerprint for t in (shuffled, moved)
+    }
+    assert len(prints | {first}) == 3
+
+
+@pytest.mark.parametrize("column", ["splt", "Split", "spilt", "splits", "SPLIT"])
+def test_a_misspelt_split_is_not_taken_for_a_coarser_level(column, tmp_path):
+    table = [[*row, SPLIT[i // 2]] for i, row in enumerate(rows())]
+    with pytest.raises(UserError, match=f"column '{column}' looks like the split, which is called 'split'"):
+        open_dataset(write(tmp_path, f"path,label,{column}", table), tmp_path)
+
+
+def test_a_split_under_any_other_name_is_known_by_its_values(tmp_path):
+    table = [[*row, SPLIT[i // 2]] for i, row in enumerate(rows())]
+    with pytest.raises(UserError, match="column 'partition' looks like the split"):
+        open_dataset(write(tmp_path, "path,label,partition", table), tmp_path)
+
+
+@pytest.mark.parametrize("header", ["Path,label", "paths,label", "path,Label", "path,lable"])
+def test_near_misses_of_path_and_label_get_the_right_spelling(header, tmp_path):
+    right = "path" if header.endswith(",label") else "label"
+    with pytest.raises(UserError, match=f"has no column '{right}'.* meant\\? Then write '{right}'"):
+        open_dataset(write(tmp_path, header, rows()), tmp_path)
+
+
+def test_every_column_is_told_what_it_is(tmp_path):
+    table = [[*row, f"order {i // 4}"] for i, row in enumerate(rows())]
+    notes = open_dataset(write(tmp_path, "path,label,order", table), tmp_path).notes
+    assert notes == ("images are column 'path', classes 'label', coarser levels 'order'; split by class",)
+
+
+def test_na_none_and_null_are_labels(tmp_path):
+    labels = ["NA", "None", "null", "nan"]
+    table = [[path, labels[i // 2]] for i, (path, _) in enumerate(rows())]
+    assert sorted(open_dataset(write(tmp_path, "path,label", table), tmp_path).names[0]) == sorted(labels)
+
+
+def test_a_folder_that_begins_with_two_dots_does_not_leave_the_table(tmp_path):
+    table = [[f"..birds/{i}.png", label] for i, (_, label) in enumerate(rows())]
+    for i, (path, _) in enumerate(table):
+        photo(tmp_path / path, i)
+    assert len(open_dataset(write(tmp_path, "path,label", table), tmp_path)) == 8
+
+
+def test_missing_images_of_a_table_can_be_left_out(tmp_path):
+    name = write(tmp_path, "path,label", rows(images=3))
+    (tmp_path / "images" / "0_0.png").unlink()
+    with pytest.raises(UserError, match=r"1 of 12 images are missing.*birds\.csv\?missing=skip"):
+        open_dataset(name, tmp_path)
+    dataset = open_dataset(f"{name}?missing=skip", tmp_path)
+    assert (len(dataset), dataset.missing) == (11, 1)

@@ -10,10 +10,11 @@ from PIL import Image
 BIRDS = [
     "001.Black_footed_Albatross",
     "002.Laysan_Albatross",
+    "070.Green_Violetear",
     "084.Red_legged_Kittiwake",
     "100.Brown_Pelican",
 ]
-BIRDS += ["118.House_Sparrow", "130.Tree_Sparrow", "141.Arctic_Tern", "200.Common_Yellowthroat"]
+BIRDS += ["118.House_Sparrow", "130.Tree_Sparrow", "141.Artic_Tern", "200.Common_Yellowthroat"]
 CARS = {1: "AM General Hummer SUV 2000", 6: "Acura Integra Type R 2001", 98: "Eagle Talon Hatchback 1998"}
 CARS |= {
     99: "FIAT 500 Abarth 2012",

@@ -3,7 +3,6 @@
 import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
@@ -13,11 +12,14 @@ from benchmark.errors import UserError
 from benchmark.results.store import Store
 from plots import render
 from plots.data import Results
-from plots.figures import tuning_curves
-from plots.stats import paired, slopes
-from plots.tables import audit, protocol_gap, robustness_slopes, verdicts
-from plots.tables._concerns import concerns
-from plots.tables._contest import contests
+from plots.figures.tuning_curves import tuning_curves
+from plots.stats import paired
+from plots.tables._audit_warnings import audit_warnings
+from plots.tables._leaderboard import leaderboards
+from plots.tables.audit import audit
+from plots.tables.protocol_gap import protocol_gap
+from plots.tables.robustness_slopes import robustness_slopes
+from plots.tables.verdicts import verdicts
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +30,7 @@ def flawed(tmp_path_factory):
 
 
 def said(results, study="main"):
-    return [str(concern) for concern in concerns(results.frame(study))]
+    return [str(flaw) for flaw in audit_warnings(results.frame(study))]
 
 
 def test_every_flaw_is_told_in_words_and_warnings_come_first(flawed):
@@ -52,7 +54,7 @@ def test_a_fair_study_has_no_warning(tmp_path):
     write_study(tmp_path, seeds=3)
     results = Results(tmp_path, "quick")
     assert said(results) == []
-    assert audit.make(pd.DataFrame(), results)[0].caption[0] == "Fairness audit of study main: no warnings."
+    assert audit(results)[0].caption[0] == "Fairness audit of study main: no warnings."
 
 
 def test_an_unequal_setting_is_a_warning_and_what_a_method_asks_for_a_note(tmp_path):
@@ -97,7 +99,7 @@ def test_a_missing_run_and_an_unfinished_tuning_are_told(tmp_path):
 
 
 def test_the_audit_has_what_a_reviewer_signs(flawed):
-    table = next(table for table in audit.make(pd.DataFrame(), flawed) if table.part == "main")
+    table = next(table for table in audit(flawed) if table.part == "main")
     rows = {(row.keys["protocol"], row.keys["method"]): row.cells for row in table.rows()}
     assert len(rows) == 2 * len(SKILL)
     fair = rows["test", "contextual"]
@@ -119,13 +121,13 @@ def test_the_audit_has_what_a_reviewer_signs(flawed):
 
 
 def test_the_verdict_names_the_best_and_what_it_takes_to_separate_the_others(flawed):
-    contest = next(iter(contests(flawed.frame("main"))))
-    assert (contest.dataset, contest.protocol, contest.best) == ("glyphs", "test", "contextual")
-    assert "Contextual has the best mean R@1" in contest.sentences()[0]
-    table = verdicts.make(pd.DataFrame(), flawed)[0]
-    for contest, section in zip(contests(flawed.frame("main")), table.sections, strict=True):
+    board = next(iter(leaderboards(flawed.frame("main"))))
+    assert (board.dataset, board.protocol, board.best) == ("glyphs", "test", "contextual")
+    assert "Contextual has the best mean R@1" in board.sentences()[0]
+    table = verdicts(flawed)[0]
+    for board, section in zip(leaderboards(flawed.frame("main")), table.sections, strict=True):
         for row in section.rows[1:]:
-            told = paired(contest.scores[contest.best], contest.scores[row.keys["method"]])
+            told = paired(board.scores[board.best], board.scores[row.keys["method"]])
             assert row.cells["difference"].value == pytest.approx(told.mean)
             assert row.cells["difference"].half == pytest.approx(told.half)
             assert (
@@ -137,9 +139,9 @@ def test_the_verdict_names_the_best_and_what_it_takes_to_separate_the_others(fla
 
 def test_close_methods_are_not_called_separable(tmp_path):
     write_study(tmp_path, methods=("contrastive", "triplet"), seeds=4, protocols=("test",))
-    (contest,) = contests(Results(tmp_path, "quick").frame("main"))
-    assert contest.open() == contest.others()
-    assert "separable from 0 of 1 others; not from" in contest.sentences()[1]
+    (board,) = leaderboards(Results(tmp_path, "quick").frame("main"))
+    assert board.open() == board.others()
+    assert "separable from 0 of 1 others; not from" in board.sentences()[1]
 
 
 def test_variants_of_one_method_are_compared_with_each_other(tmp_path):
@@ -149,12 +151,12 @@ def test_variants_of_one_method_are_compared_with_each_other(tmp_path):
         tmp_path, "ablation", methods=("contextual",), variations=variations, protocols=("test",),
         shift=lambda method, variation: shift[variation["params.lam"]],
     )  # fmt: skip
-    (contest,) = contests(Results(tmp_path, "quick").frame("ablation"))
-    assert contest.title(contest.best) == "lam 0.8"
+    (board,) = leaderboards(Results(tmp_path, "quick").frame("ablation"))
+    assert board.title(board.best) == "lam 0.8"
 
 
 def test_the_price_of_test_selection_is_paired_by_seed_and_ranks_are_compared(flawed):
-    (table,) = protocol_gap.make(pd.DataFrame(), flawed)
+    (table,) = protocol_gap(flawed)
     rows = {row.keys["method"]: row.cells for row in table.rows()}
     frame = flawed.frame("main")
     for method, cells in rows.items():
@@ -177,7 +179,7 @@ def test_slopes_are_points_lost_per_ten_percent_and_per_ten_classes(tmp_path):
     write_study(
         tmp_path, "robustness", methods=("triplet", "contextual"), variations=tuple(conditions), shift=shift
     )
-    (table,) = robustness_slopes.make(pd.DataFrame(), Results(tmp_path, "quick"))
+    (table,) = robustness_slopes(Results(tmp_path, "quick"))
     for row in table.rows():
         assert row.cells["label_noise"].value == pytest.approx(5.0)
         assert row.cells["image_noise"].value == pytest.approx(2.5)
@@ -188,16 +190,11 @@ def test_slopes_are_points_lost_per_ten_percent_and_per_ten_classes(tmp_path):
     assert "R@1 at 20 %" in [column.title for column in table.columns]
 
 
-def test_a_seed_without_every_level_does_not_bend_a_slope():
-    scores = pd.DataFrame({0.0: [1.0, 2.0], 0.1: [0.5, float("nan")]})
-    assert list(slopes(scores, 0.1)) == pytest.approx([-0.5])
-
-
 def test_without_results_each_says_what_to_run(tmp_path):
     results = Results(tmp_path, "quick")
-    for module in (audit, verdicts, protocol_gap, robustness_slopes):
+    for make in (audit, verdicts, protocol_gap, robustness_slopes):
         with pytest.raises(UserError, match="python -m benchmark run"):
-            module.make(pd.DataFrame(), results)
+            make(results)
 
 
 def test_tuning_is_drawn_with_the_chosen_rate_and_what_diverged(tmp_path):
@@ -206,7 +203,7 @@ def test_tuning_is_drawn_with_the_chosen_rate_and_what_diverged(tmp_path):
         status=lambda method, seed, phase: "diverged" if (method, phase) == ("triplet", "tune") else "ok",
     )  # fmt: skip
     results = Results(tmp_path, "quick")
-    drawing = tuning_curves.make(results.frame("main"), results)
+    drawing = tuning_curves(results.frame("main"), results)
     triplet, contextual = drawing.figure.axes[:2]
     assert (triplet.get_title(), contextual.get_title()) == ("Triplet", "Contextual")
     marks = {

@@ -5,7 +5,8 @@ from figure_factory import rehearse
 
 from benchmark.errors import UserError
 from benchmark.planning import study
-from plots.__main__ import modules, produce, write
+from plots.__main__ import write
+from plots.catalogue import entries
 from plots.data import Results
 
 FIGURES = [
@@ -13,8 +14,8 @@ FIGURES = [
     "scaling", "decomposability", "toy_circles", "distance_distributions", "hyperparameters", "lambda_overfitting",
     "loss_curves", "ablation_by_lambda", "detach", "ap_surrogates", "inconsistent_labels",
 ]  # fmt: skip
-FOUND, _ = modules()
-STUDIES = [name for name in FIGURES if name in FOUND and name == FOUND[name].STUDY]
+FOUND, _ = entries(["figure"])
+STUDIES = [name for name in FIGURES if name in FOUND and name == FOUND[name].study]
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +27,8 @@ def quick(tmp_path_factory):
 
 
 def test_every_figure_of_the_paper_has_a_module_and_its_study():
-    assert [name for name in FIGURES if name not in FOUND or FOUND[name].KIND != "figure"] == []
-    wanted = {FOUND[name].STUDY for name in FIGURES} - {""}
+    assert [name for name in FIGURES if name not in FOUND] == []
+    wanted = {FOUND[name].study for name in FIGURES} - {""}
     assert wanted <= set(study.names())
     assert len(STUDIES) == 11
 
@@ -35,7 +36,7 @@ def test_every_figure_of_the_paper_has_a_module_and_its_study():
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_figure_is_made_from_its_study_and_its_caption_says_what_it_is(name, quick):
     results, specs = quick
-    drawing = produce(FOUND[name], results)
+    drawing = FOUND[name].produce(results)
     assert drawing.figure.axes
     assert "rehearsal, not evidence" in drawing.caption
     assert "2 seeds" in drawing.caption
@@ -48,7 +49,7 @@ def test_a_figure_is_made_from_its_study_and_its_caption_says_what_it_is(name, q
 def test_figures_are_written_twice_with_the_same_bytes(quick, tmp_path):
     results, _ = quick
     for folder in ("first", "second"):
-        write("detach", produce(FOUND["detach"], results), tmp_path / folder)
+        write(FOUND["detach"], FOUND["detach"].produce(results), tmp_path / folder)
     for path in sorted((tmp_path / "first").iterdir()):
         assert path.read_bytes() == (tmp_path / "second" / path.name).read_bytes(), path.name
 
@@ -59,7 +60,7 @@ def test_a_partial_study_makes_a_figure_that_says_what_is_missing(name, tmp_path
         return spec.phase == "final" and spec.seed == 1
 
     specs = rehearse(tmp_path, name, lost=lost)
-    drawing = produce(FOUND[name], Results(tmp_path, "quick"))
+    drawing = FOUND[name].produce(Results(tmp_path, "quick"))
     missing = len({spec.run_id for spec in specs if lost(spec)})
     assert f"{missing} missing" in drawing.caption
 
@@ -67,21 +68,21 @@ def test_a_partial_study_makes_a_figure_that_says_what_is_missing(name, tmp_path
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_study_without_a_finished_run_is_listed_with_its_reason(name, tmp_path):
     with pytest.raises(UserError, match=f"benchmark run {name}"):
-        produce(FOUND[name], Results(tmp_path, "quick"))
+        FOUND[name].produce(Results(tmp_path, "quick"))
     rehearse(tmp_path, name, lost=lambda spec: True)
     with pytest.raises(UserError, match=f"benchmark run {name}"):
-        produce(FOUND[name], Results(tmp_path, "quick"))
+        FOUND[name].produce(Results(tmp_path, "quick"))
 
 
 def test_convergence_is_made_without_the_full_batch_runs_and_says_so(tmp_path):
     rehearse(tmp_path, "convergence")
-    drawing = produce(FOUND["convergence"], Results(tmp_path, "quick"))
+    drawing = FOUND["convergence"].produce(Results(tmp_path, "quick"))
     assert "no results of study 'decomposability'" in drawing.caption
 
 
 def test_a_paper_with_several_data_sets_gets_a_panel_for_each(tmp_path):
     rehearse(tmp_path, "detach", "paper")
-    drawing = produce(FOUND["detach"], Results(tmp_path, "paper"))
+    drawing = FOUND["detach"].produce(Results(tmp_path, "paper"))
     assert [axis.get_title() for axis in drawing.figure.axes] == ["cub", "cars", "sop"]
     assert "One seed: no bars." in drawing.caption
 

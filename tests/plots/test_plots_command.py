@@ -1,7 +1,6 @@
 """`python -m plots`: every table and figure is made or listed with its reason, twice the same, without torch."""
 
 import ast
-import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +10,8 @@ from study_factory import write_study
 
 import plots
 from benchmark.results.store import Store
-from plots.__main__ import main, modules
+from plots.__main__ import main
+from plots.catalogue import entries
 from plots.tables import _published as published
 
 ROOT = Path(plots.__file__).parents[1]
@@ -68,8 +68,7 @@ def test_a_table_that_cannot_be_made_any_more_does_not_stay_behind(results):
 
 
 def test_a_broken_module_is_listed_and_the_others_are_made(results, monkeypatch, capsys):
-    broken = importlib.import_module("plots.tables.gradient_correction")
-    monkeypatch.setattr(broken, "make", lambda frame, results: 1 / 0)
+    monkeypatch.setattr("plots.tables.variants.compare", lambda *given: 1 / 0)
     assert main(["tables", "--results", str(results), *SOME]) == 1
     told = capsys.readouterr()
     assert "not made: gradient_correction: ZeroDivisionError" in told.err
@@ -93,9 +92,8 @@ def test_everything_is_made_or_listed_with_its_reason_and_no_torch_is_needed(res
     listed = (tables / "not_made.md").read_text()
     assert "- inshop: no results of study 'inshop' at scale 'quick' (python -m benchmark run inshop" in listed
     assert "not made: inshop" in done.stderr
-    for name, module in modules()[0].items():
-        if module.KIND == "table":
-            assert (tables / f"{name}.md").exists() != (f"- {name}:" in listed), name
+    for name in entries(["table"])[0]:
+        assert (tables / f"{name}.md").exists() != (f"- {name}:" in listed), name
     assert (tables / "summary.md").exists()
 
 
@@ -106,17 +104,21 @@ def test_the_committed_reference_is_used_where_nothing_was_run(tmp_path):
     assert "Contextual" in (tmp_path / "tables" / "quick" / "main.md").read_text()
 
 
-def test_every_module_says_what_it_is_and_has_a_study_of_the_same_name():
-    found, broken = modules()
+def test_every_table_of_the_paper_is_made_from_the_study_of_its_name():
+    found, broken = entries()
     assert not broken
-    for name, module in found.items():
-        assert module.KIND in ("table", "figure"), name
-        assert isinstance(module.STUDY, str), name
-        assert module.__doc__, name
     for name in published.names():
-        assert found[name].KIND == "table"
-        assert name == found[name].STUDY
+        assert (found[name].kind, found[name].study) == ("table", name)
         assert (ROOT / "studies" / f"{name}.toml").is_file()
+
+
+def test_make_is_told_the_studies_that_tables_and_figures_need(capsys):
+    assert main(["needs", "tables"]) == 0
+    tables = capsys.readouterr().out.split()
+    assert {"main", "robustness", "hierarchy"} <= set(tables)
+    assert "convergence" not in tables
+    assert main(["needs", "figures"]) == 0
+    assert "convergence" in capsys.readouterr().out
 
 
 def test_nothing_in_plots_imports_torch():

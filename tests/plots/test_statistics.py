@@ -11,6 +11,8 @@ from scipy.stats import norm
 
 from benchmark.seeds import numpy_generator
 from plots import stats
+from plots.figures.tuning_curves import expected_best
+from plots.tables.protocol_gap import compared
 
 RUNS = 2000  # a nominal 95 % then lies within ±1.5 points of itself in all but 2 of 1000 simulations
 FEWER = 300  # of what takes longer: within ±4 points
@@ -115,21 +117,21 @@ def test_the_more_alike_two_methods_are_the_more_seeds_are_asked_for():
 def test_the_expected_best_of_k_trials_is_the_mean_over_all_subsets():
     scores = numpy_generator("budget").normal(size=8)
     expected = [np.mean([max(s) for s in itertools.combinations(scores, k)]) for k in range(1, 9)]
-    assert stats.expected_best(scores) == pytest.approx(np.array(expected))
+    assert expected_best(scores) == pytest.approx(np.array(expected))
 
 
 def test_the_expected_best_is_unbiased_for_a_fresh_search():
     searches = numpy_generator("searches").random((RUNS, 12))
-    curves = np.mean([stats.expected_best(x) for x in searches], axis=0)
+    curves = np.mean([expected_best(x) for x in searches], axis=0)
     k = np.arange(1, 13)
     assert curves == pytest.approx(k / (k + 1), abs=0.01)  # of uniform scores
 
 
 def test_a_failed_trial_still_counts_as_a_trial():
-    assert stats.expected_best([0.5, 0.7, np.nan])[-1] == 0.7
-    assert stats.expected_best([0.5, 0.7, np.nan])[0] == pytest.approx((0.5 + 0.5 + 0.7) / 3)
-    assert np.isnan(stats.expected_best([np.nan, np.nan])).all()
-    assert stats.expected_best(np.arange(500.0))[-1] == pytest.approx(499)
+    assert expected_best([0.5, 0.7, np.nan])[-1] == 0.7
+    assert expected_best([0.5, 0.7, np.nan])[0] == pytest.approx((0.5 + 0.5 + 0.7) / 3)
+    assert np.isnan(expected_best([np.nan, np.nan])).all()
+    assert expected_best(np.arange(500.0))[-1] == pytest.approx(499)
 
 
 def test_the_gap_between_protocols_covers_the_truth_and_says_when_the_ranking_changes():
@@ -139,11 +141,11 @@ def test_the_gap_between_protocols_covers_the_truth_and_says_when_the_ranking_ch
         luck = generator.normal(size=(5, 1)) * 3
         test = pd.DataFrame(luck + generator.normal(size=(5, 2)) + [10.5, 20.5], columns=["a", "b"])
         validation = pd.DataFrame(luck + generator.normal(size=(5, 2)) + [10.0, 20.0], columns=["a", "b"])
-        gap = stats.protocol_gap(test, validation)
+        gap = compared(test, validation)
         hits.append(abs(gap.loc["a", "difference"] - 0.5) <= gap.loc["a", "half"])
         assert not gap["changed"].any()
     assert share(hits) == pytest.approx(0.95, abs=0.04)
-    swapped = stats.protocol_gap(test, validation.rename(columns={"a": "b", "b": "a"}))
+    swapped = compared(test, validation.rename(columns={"a": "b", "b": "a"}))
     assert swapped["changed"].all()
 
 
@@ -155,8 +157,8 @@ def test_a_robustness_slope_covers_the_truth_and_its_difference_is_paired_by_see
         luck = generator.normal(size=(5, 1)) * 5
         a = pd.DataFrame(80 + luck - 20 * levels + generator.normal(size=(5, 4)), columns=levels)
         b = pd.DataFrame(80 + luck - 30 * levels + generator.normal(size=(5, 4)), columns=levels)
-        hits.append(-2.0 in stats.slope(a, per=0.1))
-        gap = stats.slope_difference(a, b, per=0.1)
+        hits.append(-2.0 in stats.t_interval(stats.slopes(a, per=0.1)))
+        gap = stats.paired(stats.slopes(a, per=0.1), stats.slopes(b, per=0.1))
         differences.append(abs(gap.mean - 1.0) <= gap.half)
     assert share(hits) == pytest.approx(0.95, abs=0.04)
     assert share(differences) == pytest.approx(0.95, abs=0.04)
@@ -164,6 +166,5 @@ def test_a_robustness_slope_covers_the_truth_and_its_difference_is_paired_by_see
 
 def test_a_seed_without_every_level_does_not_bend_a_slope():
     scores = pd.DataFrame({0.0: [1.0, 1.0], 0.1: [0.9, np.nan], 0.2: [0.8, 0.0]})
-    assert stats.slope(scores).n == 1
-    assert stats.slope(scores).mean == pytest.approx(-1.0)
-    assert stats.slope(scores[[0.0]]).n == 0
+    assert list(stats.slopes(scores)) == pytest.approx([-1.0])
+    assert stats.slopes(scores[[0.0]]).empty

@@ -7,6 +7,7 @@ from matplotlib.colors import to_rgb
 
 import baselines
 from plots import style
+from plots.figures._drawing import Drawing, figure, percent_axis, save
 
 # Machado et al. 2009, severity 1: what a colour looks like to each kind of colour-blind reader (linear RGB).
 BLIND = {
@@ -29,8 +30,8 @@ def seen(colour, matrix):
     return np.clip(np.array(matrix) @ linear, 0, 1) ** (1 / 2.2)
 
 
-def test_every_method_of_the_paper_has_a_marker_of_its_own():
-    looks = [style.look(name) for name in baselines.groups()["paper"]]
+def test_every_method_has_a_marker_of_its_own():
+    looks = [style.look(name) for name in baselines.names()]
     assert len({look.marker for look in looks}) == len(looks)
 
 
@@ -53,10 +54,10 @@ def test_rows_and_legends_put_the_untrained_first_and_the_papers_method_last():
 
 def test_a_saved_figure_has_no_date_in_it(tmp_path):
     for folder in ("a", "b"):
-        figure, axes = style.figure()
+        made, axes = figure()
         axes[0, 0].plot([0, 1], [0.2, 0.4], label="x")
-        style.percent_axis(axes[0, 0].yaxis)
-        style.save(style.Drawing(figure, "Caption."), "name", tmp_path / folder)
+        percent_axis(axes[0, 0].yaxis)
+        save(Drawing(made, "Caption."), "name", tmp_path / folder)
     for kind in ("png", "pdf", "txt"):
         assert (tmp_path / "a" / f"name.{kind}").read_bytes() == (
             tmp_path / "b" / f"name.{kind}"

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import shutil
 import subprocess
 
@@ -13,15 +12,16 @@ from hypothesis import strategies as st
 from study_factory import METHODS, metrics_of, write_study
 
 from plots import render
+from plots.catalogue import entries
 from plots.data import Results
 from plots.stats import t_interval
-from plots.tables import main, main_cub_cars, regularizer
 from plots.tables._table import Cell, Column, Row, Section, Table
 
+TABLES, _ = entries(["table"])
 
-def tables(root, module=main, scale="quick"):
-    results = Results(root, scale)
-    return module.make(results.frame(module.STUDY), results)
+
+def tables(root, name="main", scale="quick"):
+    return TABLES[name].produce(Results(root, scale))
 
 
 def row_of(table, title, section=0):
@@ -158,7 +158,7 @@ def test_the_verdict_on_a_published_number(tmp_path, skill, seeds, verdict):
         tmp_path, "main_cub_cars", "paper", ("cub",), ("contextual",), setting="224", seeds=seeds,
         variations=({"embedding_dim": 512},), shift=lambda variation, dataset: skill - 0.7,
     )  # fmt: skip
-    table = tables(tmp_path, main_cub_cars, "paper")[0]
+    table = tables(tmp_path, "main_cub_cars", "paper")[0]
     row = row_of(table, "Contextual")
     paper = row.cells["test/R@1 paper"]
     assert (paper.value, paper.verdict) == (71.9, verdict)
@@ -172,7 +172,7 @@ def test_only_runs_in_the_papers_setting_are_held_against_the_paper(tmp_path):
         variations=({"embedding_dim": 512},),
     )  # fmt: skip
     for scale in ("quick", "paper"):
-        for table in tables(tmp_path, main_cub_cars, scale):
+        for table in tables(tmp_path, "main_cub_cars", scale):
             counts = table.verdicts()
             assert counts["not run"] == sum(counts.values()) == 45
 
@@ -181,7 +181,7 @@ def test_copied_numbers_stand_apart_and_are_not_judged(tmp_path):
     write_study(
         tmp_path, "main_cub_cars", "paper", ("cub",), setting="224", variations=({"embedding_dim": 512},)
     )
-    table = tables(tmp_path, main_cub_cars, "paper")[0]
+    table = tables(tmp_path, "main_cub_cars", "paper")[0]
     drml = row_of(table, "DRML")
     assert drml.cells["test/R@1 paper"].value == 68.7
     assert drml.cells["test/R@1 paper"].verdict == ""
@@ -192,7 +192,7 @@ def test_copied_numbers_stand_apart_and_are_not_judged(tmp_path):
 
 def test_a_data_set_that_was_not_run_shows_the_papers_numbers_and_says_so(tmp_path):
     write_study(tmp_path, "main_cub_cars")
-    glyphs, cub, cars = tables(tmp_path, main_cub_cars)
+    glyphs, cub, cars = tables(tmp_path, "main_cub_cars")
     assert (glyphs.part, cub.part, cars.part) == ("glyphs", "cub", "cars")
     assert not any("paper" in column.key for column in glyphs.columns)
     assert row_of(cub, "Contextual").cells["test/R@1"].missing
@@ -207,7 +207,7 @@ def test_the_change_that_a_regulariser_makes_is_paired_by_seed(tmp_path):
         tmp_path, "regularizer", methods=("triplet",), variations=variations,
         shift=lambda variation, dataset: change[variation["s_tilde"]],
     )  # fmt: skip
-    cells = tables(tmp_path, regularizer)[0].rows()[0].cells
+    cells = tables(tmp_path, "regularizer")[0].rows()[0].cells
     assert cells["test/R@1;s_tilde=none"].change is None
     assert cells["test/R@1;s_tilde=0.25"].change == pytest.approx(2.0)
     assert cells["test/R@1;s_tilde=0.3"].change == pytest.approx(-1.0)
@@ -251,15 +251,6 @@ def test_markdown_is_a_table_whatever_the_names_are():
     assert "**71.2 ± 0.5**<sup>a</sup>" in text
 
 
-def test_the_report_gets_each_cell_with_its_runs_as_json():
-    told = json.loads(json.dumps(strange_table().to_dict()))
-    cell = told["sections"][0]["rows"][0]["cells"]["a_b"]
-    assert cell["run_ids"] == ["r1"]
-    assert cell["value"] == 71.23456789012345
-    assert cell["shown"] == "71.2 ± 0.5"
-    assert told["footnotes"][0] == {"mark": "a", "text": "100 % of $x_i$ | <b>"}
-
-
 def test_negative_zero_is_zero():
     column = Column("x", "x")
     table = Table("t", "", (column,), (Section("", (Row("r", {"x": Cell(-0.01, change=-0.01)}),)),), ("c",))
@@ -278,7 +269,7 @@ def test_the_latex_compiles(tmp_path):
     write_study(
         tmp_path, "main_cub_cars", "paper", ("cub",), setting="224", variations=({"embedding_dim": 512},)
     )
-    made = [*tables(tmp_path, main_cub_cars, "paper"), strange_table()]
+    made = [*tables(tmp_path, "main_cub_cars", "paper"), strange_table()]
     text = f"\\documentclass{{article}}{render.PREAMBLE}\\begin{{document}}\n{render.latex(made)}\n\\end{{document}}\n"
     (tmp_path / "all.tex").write_text(text, encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]

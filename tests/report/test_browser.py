@@ -135,11 +135,11 @@ def test_arrow_keys_move_between_cells_and_tab_leaves_the_table(opened):
 def test_csv_and_latex_can_be_copied(opened, results):
     from plots import render
     from plots.data import Results
-    from plots.tables import main
+    from plots.tables.rankings import main
 
     tab = opened(permissions=["clipboard-read", "clipboard-write"]).tab
     of_scale = Results(results, "quick")
-    table = main.make(of_scale.frame("main"), of_scale)[0]
+    table = main(of_scale.frame("main"), of_scale)[0]
     for name, text in (("CSV", render.as_csv([table])), ("LaTeX", render.latex([table]))):
         tab.locator("#quick-main-glyphs").get_by_role("button", name=f"Copy {name}").click()
         tab.locator("#status.on").wait_for()

@@ -92,6 +92,15 @@ def test_time_is_estimated_from_runs_of_the_same_kind():
     ]
 
 
+def test_the_first_runs_of_a_kind_which_draw_data_and_compute_features_do_not_count_as_typical():
+    spec = RunSpec(dataset="glyphs", lane="frozen")
+    first = [of(spec, 905.0)._replace(preparation=900.0)]
+    assert Estimate(first).of(spec) == 5.0
+    beside = of(spec, 906.0)._replace(preparation=900.5)  # another worker waited for the same features
+    later = of(spec, 5.5)._replace(preparation=0.5)
+    assert Estimate([*first, beside, later]).of(spec) == pytest.approx(5.5)
+
+
 def test_cards_are_handed_out_one_a_worker(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(environment, "gpu_count", lambda: 2)
     assert Loky(2).devices == ["cuda:0", "cuda:1"]

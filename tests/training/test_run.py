@@ -143,3 +143,29 @@ def test_monitoring_adds_to_the_curve_and_changes_nothing_else(data):
     assert {"train/L_context", "train/mAP"} <= watched["curve"][1].keys()
     for a, b in zip(plain["curve"], watched["curve"], strict=True):
         assert a.items() <= b.items()
+
+
+FLAT_LOSSES = {
+    "constant": lambda f: f.sum() * 0 + 1,
+    "a plain number": lambda f: torch.tensor(1.0),
+    "detached": lambda f: f.detach().square().mean(),
+}
+
+
+@pytest.mark.parametrize("kind", FLAT_LOSSES)
+def test_a_loss_that_teaches_the_network_nothing_is_an_error_that_says_so(kind, data, monkeypatch):
+    class Flat(torch.nn.Module):
+        def forward(self, f, labels):
+            return FLAT_LOSSES[kind](f)
+
+    monkeypatch.setattr("baselines.contrastive.build", lambda **sizes: Flat())
+    result = run(spec("contrastive"), data=data)
+    assert result["status"] == "error"
+    assert result["score"] is None
+    assert "no gradient reached the network" in result["error"]
+
+
+def test_a_result_says_on_what_and_how_exactly_it_was_computed(data):
+    result = run(spec("contrastive", precision="amp"), data=data, device="cpu")
+    assert (result["device"], result["precision_used"], result["deterministic"]) == ("cpu", "float32", True)
+    assert result["preparation"] > 0

@@ -25,7 +25,7 @@ LIBRARIES = ("matplotlib", "numpy", "pandas", "pyarrow", "scipy")
 
 
 @dataclass(frozen=True)
-class Kept:
+class Cache:
     """What one command printed and wrote in a results folder."""
 
     root: Path

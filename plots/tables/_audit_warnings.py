@@ -1,6 +1,6 @@
 """What a reviewer would object to in a study, in words: found in its runs and ledger, worst first.
 
-`concerns(frame)` is printed above the fairness audit (`audit.py`) and at the top of the report page. A
+`audit_warnings(frame)` is printed above the fairness audit (`audit.py`) and at the top of the report page. A
 warning limits what the numbers mean; a note is something to know.
 """
 
@@ -27,7 +27,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Concern:
+class Flaw:
     level: str  # warning, note
     text: str
     places: tuple[str, ...] = ()  # "glyphs, protocol test"; none for the whole study
@@ -37,18 +37,18 @@ class Concern:
         return f"{self.level.capitalize()}{where}: {self.text}"
 
 
-def concerns(frame: pd.DataFrame) -> list[Concern]:
+def audit_warnings(frame: pd.DataFrame) -> list[Flaw]:
     """Of one study at one scale, warnings first; what holds in several places is said once."""
     frame = frame[[name for name in COLUMNS if name in frame]]  # a third of the time
     found: dict[tuple[str, str], tuple[str, ...]] = {}
-    for concern in (concern for check in CHECKS for concern in check(frame)):
-        found[concern.level, concern.text] = ()
+    for flaw in (flaw for check in CHECKS for flaw in check(frame)):
+        found[flaw.level, flaw.text] = ()
     for (dataset, protocol), part in frame.groupby(["dataset", "protocol"], sort=True):
-        for concern in (concern for check in LOCAL for concern in check(part)):
-            key = (concern.level, concern.text)
+        for flaw in (flaw for check in LOCAL for flaw in check(part)):
+            key = (flaw.level, flaw.text)
             found[key] = (*found.get(key, ()), f"{dataset}, protocol {protocol}")
-    told = [Concern(*key, places) for key, places in found.items()]
-    return sorted(told, key=lambda concern: concern.level != "warning")
+    told = [Flaw(*key, places) for key, places in found.items()]
+    return sorted(told, key=lambda flaw: flaw.level != "warning")
 
 
 def listed(methods: object) -> str:
@@ -67,13 +67,13 @@ def _tuned(part: pd.DataFrame) -> pd.DataFrame:
     return part[part["method"].isin([name for name in part["method"].unique() if trains(name)])]
 
 
-def unequal_trials(part: pd.DataFrame) -> Iterator[Concern]:
+def unequal_trials(part: pd.DataFrame) -> Iterator[Flaw]:
     trials = _tuned(part).groupby("method")["trials"].max()
     if trials.nunique() > 1:
-        yield Concern("warning", f"Tuning budgets differ: trials {_by_value(trials)}.")
+        yield Flaw("warning", f"Tuning budgets differ: trials {_by_value(trials)}.")
 
 
-def unequal_ranges(part: pd.DataFrame) -> Iterator[Concern]:
+def unequal_ranges(part: pd.DataFrame) -> Iterator[Flaw]:
     tuned = _tuned(part)
     tuned = tuned[tuned["trials"] > 0]
     ranges = tuned.groupby("method").agg(low=("lr_low", "min"), high=("lr_high", "max"))
@@ -81,23 +81,23 @@ def unequal_ranges(part: pd.DataFrame) -> Iterator[Concern]:
         [f"{low:g} to {high:g}" for low, high in ranges.to_numpy()], ranges.index, dtype=object
     )
     if ranges.nunique() > 1:
-        yield Concern("warning", f"Learning rates were searched in different ranges: {_by_value(ranges)}.")
+        yield Flaw("warning", f"Learning rates were searched in different ranges: {_by_value(ranges)}.")
 
 
-def edges(part: pd.DataFrame) -> Iterator[Concern]:
+def edges(part: pd.DataFrame) -> Iterator[Flaw]:
     flagged = final(part)
     flagged = flagged[flagged["edge"].isin(["low", "high"])]
     for edge, rows in flagged.groupby("edge", sort=True):
         end = rows["lr_low"].min() if edge == "low" else rows["lr_high"].max()
         again = ", even after extending it" if rows["extended"].any() else ""
-        yield Concern(
+        yield Flaw(
             "warning",
             f"The best learning rate lies at the {edge} end of the range searched ({end:g}){again}: "
             f"{listed(rows['method'])}. A better one may lie outside.",
         )
 
 
-def failures(part: pd.DataFrame) -> Iterator[Concern]:
+def failures(part: pd.DataFrame) -> Iterator[Flaw]:
     runs = final(part)
     words = {
         "diverged": "diverged", "error": "failed with an error", "out_of_memory": "ran out of memory",
@@ -107,35 +107,35 @@ def failures(part: pd.DataFrame) -> Iterator[Concern]:
         counts = runs[runs["status"] == status].groupby("method").size()
         if len(counts):
             told = ", ".join(f"{style.title(name)} {counts[name]}" for name in style.ordered(counts.index))
-            yield Concern("warning", f"Final runs that {word}: {told}. Their means are over fewer seeds.")
+            yield Flaw("warning", f"Final runs that {word}: {told}. Their means are over fewer seeds.")
     trials = part[part["phase"] == "tune"]
     lost = trials[trials["status"].isin(["error", "out_of_memory", "missing"])].groupby("method").size()
     if len(lost):
         told = ", ".join(f"{style.title(name)} {lost[name]}" for name in style.ordered(lost.index))
-        yield Concern("warning", f"Tuning trials without a result (failed or missing): {told}.")
+        yield Flaw("warning", f"Tuning trials without a result (failed or missing): {told}.")
     apart = trials.groupby("method")["status"].agg(lambda states: (states == "diverged").mean())
     apart = apart[apart >= 0.5]
     if len(apart):
-        yield Concern("note", f"Half of the tuning trials or more diverged: {listed(apart.index)}.")
+        yield Flaw("note", f"Half of the tuning trials or more diverged: {listed(apart.index)}.")
 
 
-def waiting(part: pd.DataFrame) -> Iterator[Concern]:
+def waiting(part: pd.DataFrame) -> Iterator[Flaw]:
     begun = set(part["method"]) - set(final(part)["method"])
     if begun:
-        yield Concern("warning", f"Tuning is not finished, so there is no result yet: {listed(begun)}.")
+        yield Flaw("warning", f"Tuning is not finished, so there is no result yet: {listed(begun)}.")
 
 
-def few_seeds(part: pd.DataFrame) -> Iterator[Concern]:
+def few_seeds(part: pd.DataFrame) -> Iterator[Flaw]:
     planned = final(part).groupby("method")["seed"].nunique()
     if planned.nunique() > 1:
-        yield Concern("warning", f"Methods have different numbers of seeds: {_by_value(planned)}.")
+        yield Flaw("warning", f"Methods have different numbers of seeds: {_by_value(planned)}.")
     elif len(planned) and planned.iloc[0] < FEW:
         seeds = int(planned.iloc[0])
         count = "One seed" if seeds == 1 else f"{seeds} seeds"
-        yield Concern("warning", f"{count} per method: differences say next to nothing.")
+        yield Flaw("warning", f"{count} per method: differences say next to nothing.")
 
 
-def settings(part: pd.DataFrame) -> Iterator[Concern]:
+def settings(part: pd.DataFrame) -> Iterator[Flaw]:
     runs = _tuned(final(part))
     apart: dict[tuple[str, str], list[str]] = {}
     for _, alike in runs[runs["status"] == "ok"].groupby("variant"):
@@ -146,39 +146,39 @@ def settings(part: pd.DataFrame) -> Iterator[Concern]:
                 level = "warning" if caption.unusual(rows, usual, ASKED) else "note"
                 apart.setdefault((level, told), []).append(str(method))
     for (level, told), methods in apart.items():
-        yield Concern(level, f"Not the same setting: {listed(methods)} {told}.")
+        yield Flaw(level, f"Not the same setting: {listed(methods)} {told}.")
 
 
-def untuned(part: pd.DataFrame) -> Iterator[Concern]:
+def untuned(part: pd.DataFrame) -> Iterator[Flaw]:
     runs = _tuned(final(part))
     given = runs[runs["trials"].fillna(0) == 0]["method"].unique()
     if len(given) and len(given) == runs["method"].nunique():
-        yield Concern("note", "Learning rates were given, not tuned.")
+        yield Flaw("note", "Learning rates were given, not tuned.")
     elif len(given):
-        yield Concern("warning", f"Some methods were not tuned: {listed(given)}.")
+        yield Flaw("warning", f"Some methods were not tuned: {listed(given)}.")
 
 
-def tuned_beyond(part: pd.DataFrame) -> Iterator[Concern]:
+def tuned_beyond(part: pd.DataFrame) -> Iterator[Flaw]:
     more = _tuned(part)[["method", "search"]].drop_duplicates()
     more = more[~more["search"].fillna("{}").isin(["{}", ""])]
     if len(more):
         words = "from the same number of trials, so on fewer learning rates"
-        yield Concern("note", f"More than the learning rate was tuned, {words}: {listed(more['method'])}.")
+        yield Flaw("note", f"More than the learning rate was tuned, {words}: {listed(more['method'])}.")
 
 
-def data(frame: pd.DataFrame) -> Iterator[Concern]:
+def data(frame: pd.DataFrame) -> Iterator[Flaw]:
     done = frame[frame["status"] == "ok"]
     for dataset, prints in done.groupby("dataset")["fingerprint"].nunique().items():
         if prints > 1:
-            yield Concern("warning", f"{dataset}: runs were made on {prints} different versions of the data.")
+            yield Flaw("warning", f"{dataset}: runs were made on {prints} different versions of the data.")
 
 
-def code(frame: pd.DataFrame) -> Iterator[Concern]:
+def code(frame: pd.DataFrame) -> Iterator[Flaw]:
     done = frame[frame["status"].isin(["ok", "diverged"])]
     changed = done[done["dirty"].fillna(False).astype(bool)]
     if len(changed):
         some = "All runs" if len(changed) == len(done) else f"{len(changed)} of {len(done)} runs"
-        yield Concern("warning", f"{some} were made by code that is in no commit.")
+        yield Flaw("warning", f"{some} were made by code that is in no commit.")
     for name, what in (
         ("commit", "commits"),
         ("versions", "sets of library versions"),
@@ -187,13 +187,13 @@ def code(frame: pd.DataFrame) -> Iterator[Concern]:
         count = done[name].nunique()
         if count > 1:
             words = "" if name == "commit" else "; numbers may differ in the last digits"
-            yield Concern("note", f"Runs come from {count} {what}{words}.")
+            yield Flaw("note", f"Runs come from {count} {what}{words}.")
 
 
-def protocols(frame: pd.DataFrame) -> Iterator[Concern]:
+def protocols(frame: pd.DataFrame) -> Iterator[Flaw]:
     if set(frame["protocol"]) == {"test"}:
         text = "Selected on the test classes only, as the paper does: the scores are optimistic."
-        yield Concern("note", text)
+        yield Flaw("note", text)
 
 
 CHECKS = (data, code, protocols)

@@ -1,19 +1,49 @@
-"""Which methods can be told apart: paired t-tests on shared seeds, corrected by Holm's method.
+"""Means over seeds, differences between methods, slopes: each with its t-interval, and which can be told apart.
 
 The same seed index means the same split, initialisation and batch order for every method
 (`benchmark/seeds.py`), so differences within a seed are less noisy than the scores themselves. Scores are a
-frame: one row a seed, one column a method.
+frame: one row a seed, one column a method (or a level of a disturbance).
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtr
+from scipy.special import stdtr, stdtrit  # not scipy.stats, which takes a second to load
 
-from plots.stats.interval import t_interval
+
+@dataclass(frozen=True)
+class Interval:
+    """mean ± half from n values; half is NaN where one value says nothing about the spread."""
+
+    mean: float
+    half: float
+    n: int
+
+    @property
+    def low(self) -> float:
+        return self.mean - self.half
+
+    @property
+    def high(self) -> float:
+        return self.mean + self.half
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+
+def t_interval(values: Iterable[float], level: float = 0.95) -> Interval:
+    """Mean and half-width t · s / √n of the interval that holds the true mean with probability `level`."""
+    x = np.asarray(list(values), dtype=float)
+    x = x[np.isfinite(x)]
+    if len(x) == 0:
+        return Interval(float("nan"), float("nan"), 0)
+    if len(x) == 1:
+        return Interval(float(x[0]), float("nan"), 1)
+    quantile = stdtrit(len(x) - 1, (1 + level) / 2)
+    return Interval(float(x.mean()), float(quantile * x.std(ddof=1) / np.sqrt(len(x))), len(x))
 
 
 @dataclass(frozen=True)
@@ -87,3 +117,17 @@ def separable(scores: pd.DataFrame, reference: str | None = None, alpha: float =
     return pd.DataFrame(
         [rows[name] for name in methods], index=pd.Index(methods, name="method"), columns=columns
     )
+
+
+def slopes(scores: pd.DataFrame, per: float = 1.0) -> pd.Series:
+    """Least-squares slope of each seed that has every level, per `per` units of the level.
+
+    Within a seed, so that what a seed has in common with itself cancels.
+    """
+    complete = scores.dropna()
+    if complete.shape[1] < 2:
+        return pd.Series(dtype=float)
+    levels = complete.columns.to_numpy(dtype=float)
+    centred = levels - levels.mean()
+    values = complete.to_numpy(dtype=float) @ centred / (centred @ centred) * per
+    return pd.Series(values, index=complete.index)

@@ -1,6 +1,6 @@
-"""A contest: the methods of a study on one data set under one protocol, and what can be said about the best.
+"""A leaderboard: the methods of a study on one data set under one protocol, and what can be said about the best.
 
-`contests(frame)` finds them in a study's runs; `verdicts.py` prints them as a table and the report page
+`leaderboards(frame)` finds them in a study's runs; `verdicts.py` prints them as a table and the report page
 begins with their sentences. Where a study has one method only, its variants are the contenders.
 """
 
@@ -25,7 +25,7 @@ SEPARATOR = "\t"  # between method and variant in the name of a contender
 
 
 @dataclass(frozen=True)
-class Contest:
+class Leaderboard:
     study: str
     scale: str
     dataset: str
@@ -152,8 +152,8 @@ def known(value: float) -> float | None:
     return None if pd.isna(value) else float(value)
 
 
-def contests(frame: pd.DataFrame) -> Iterator[Contest]:
-    """Every contest with at least two contenders that finished, in the order of data sets and protocols."""
+def leaderboards(frame: pd.DataFrame) -> Iterator[Leaderboard]:
+    """Every leaderboard with at least two contenders that finished, in the order of data sets and protocols."""
     runs = final(frame)[[name for name in COLUMNS if name in frame]]
     keys = ["study", "scale", "dataset", "protocol", "setting"]
     if runs.groupby("variant")["method"].nunique().max() > 1:  # methods meet within a variant
@@ -162,6 +162,6 @@ def contests(frame: pd.DataFrame) -> Iterator[Contest]:
         runs = runs.assign(contender=runs["method"] + SEPARATOR + runs["variant"])
     for key, part in runs.groupby(keys, sort=True):
         told = dict(zip(keys, map(str, key), strict=True))
-        contest = Contest(**({"variant": ""} | told), runs=part)
-        if contest.scores.shape[1] > 1:
-            yield contest
+        board = Leaderboard(**({"variant": ""} | told), runs=part)
+        if board.scores.shape[1] > 1:
+            yield board

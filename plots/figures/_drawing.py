@@ -1,0 +1,103 @@
+"""What every figure starts from and ends in: the project's style, legible at column width, and PNG and PDF files.
+
+A figure draws on `figure(...)` and returns a `Drawing`; `save` writes it with bytes that depend on nothing but the
+drawing. `python -m plots figures` makes all of them.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from benchmark.files import replacing
+
+COLUMN, PAGE = 3.25, 6.75  # inches: one column and the text width of a two-column conference page
+RC: Any = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same glyphs on every machine
+    "font.size": 7.5,
+    "text.color": ".15",
+    "axes.labelcolor": ".15",
+    "axes.edgecolor": ".15",
+    "xtick.color": ".15",
+    "ytick.color": ".15",
+    "axes.axisbelow": True,
+    "lines.solid_capstyle": "round",
+    "patch.edgecolor": "white",
+    "patch.force_edgecolor": True,
+    "patch.linewidth": 0.8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 7.5,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 6.5,
+    "legend.frameon": False,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 4,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "axes.grid": True,
+    "grid.linewidth": 0.4,
+    "grid.color": "0.88",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "figure.dpi": 100,
+    "savefig.dpi": 220,
+    "pdf.fonttype": 42,  # text stays text
+    "svg.hashsalt": "metric-learning-benchmark",
+}
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What a figure module returns: the figure, and the caption that says what the bands and marks are."""
+
+    figure: Figure
+    caption: str
+
+
+def figure(
+    rows: int = 1, columns: int = 1, *, width: float = COLUMN, height: float = 2.3, **subplots: Any
+) -> tuple[Figure, Any]:
+    """A figure in the project's style and its axes, always as an array of shape (rows, columns)."""
+    matplotlib.rcParams.update(RC)
+    made = Figure(figsize=(width, height), layout="constrained")
+    return made, made.subplots(rows, columns, squeeze=False, **subplots)
+
+
+def percent_axis(axis: Any) -> None:
+    """Fractions on the axis, percent on its labels."""
+    axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: f"{100 * value:g}"))
+
+
+def settle(made: Figure) -> None:
+    """Finds the places of everything once; otherwise each file would find them twice, most of its time."""
+    engine = made.get_layout_engine()
+    if engine:
+        engine.execute(made)
+    made.set_layout_engine(None)
+
+
+def save(drawing: Drawing, name: str, folder: Path) -> list[Path]:
+    """Write name.png, name.pdf and name.txt (the caption); twice gives identical bytes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    matplotlib.rcParams.update(RC)
+    settle(drawing.figure)
+    # Dates and versions would make two runs differ.
+    nothing = {
+        "png": {"Software": None},
+        "pdf": {"CreationDate": None, "ModDate": None, "Creator": None, "Producer": None},
+    }
+    written = []
+    for kind, metadata in nothing.items():
+        path = folder / f"{name}.{kind}"
+        with replacing(path) as temporary:
+            drawing.figure.savefig(temporary, format=kind, metadata=metadata)
+        written.append(path)
+    with replacing(folder / f"{name}.txt") as temporary:
+        temporary.write_text(drawing.caption.strip() + "\n", encoding="utf-8")
+    return [*written, folder / f"{name}.txt"]
