@@ -24,7 +24,19 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 LIST = "python -m benchmark list"
 # What a file may say about its method, as literals; TITLE it must.
-WORDS = ("TITLE", "SOURCE", "GROUP", "YEAR", "SAMPLER", "WARM_UP", "NEEDS", "PARAMS", "SEARCH", "TRAINS")
+WORDS = (
+    "TITLE",
+    "SOURCE",
+    "GROUP",
+    "YEAR",
+    "SAMPLER",
+    "WARM_UP",
+    "NEEDS",
+    "PARAMS",
+    "SEARCH",
+    "TRAINS",
+    "PROXIES",
+)
 SAMPLERS = ("balanced", "shuffle")
 GROUPS = {
     "paper": "trained in the paper",
@@ -56,9 +68,12 @@ class Card:
     year: int | None  # of its publication
     sampler: str  # batches that the loss asks for: balanced | shuffle
     warm_up: bool  # whether its proxies train before the backbone does, where the setting has such epochs
+    proxies: bool  # whether it learns proxies, whose learning rate is then tuned beside the other
     needs: tuple[str, ...]  # what its forward sees beyond embeddings and labels: () | features | levels
     params: dict[str, Any]  # every parameter and its default, the regulariser's included
-    search: dict[str, list]  # what is tuned beyond the learning rate, from the same budget
+    search: dict[
+        str, Any
+    ]  # what is tuned beside the learning rate, in the same trials: lists of values, or ranges
     trains: bool
 
 
@@ -110,6 +125,8 @@ def build(
         if feature_dim is None:
             raise UserError(f"{name} sees the features of the backbone; give feature_dim = their number")
         own["feature_dim"] = feature_dim
+    if "gamma" in wanted:  # a loss whose own weights depend on the regulariser's
+        own["gamma"] = values["gamma"]
     base = make(num_classes=num_classes, embedding_dim=embedding_dim, **own)
     regulariser = {key: values[key] for key in REGULARISER}
     return Loss(base, embedding_dim=embedding_dim, needs=card(name).needs, **regulariser)
@@ -139,6 +156,21 @@ def _like(value: Any, default: Any, given: str) -> Any:
     if not isinstance(value, type(default)):
         raise UserError(f"{given} must be of the kind of its default, {default!r}")
     return value
+
+
+def check_choices(choices: Any, what: str) -> None:
+    """What may be tuned over: a list of values, or a range {"low": 0.2, "high": 1.0, "log": False}."""
+    if isinstance(choices, list) and choices:
+        return
+    if isinstance(choices, dict) and {"low", "high"} <= choices.keys() <= {"low", "high", "log"}:
+        low, high = choices["low"], choices["high"]
+        numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in (low, high))
+        if numbers and low < high and (low > 0 or not choices.get("log")):
+            return
+    raise UserError(
+        f"{what} = {choices!r} must be a list of values or a rising range such as "
+        '{"low": 0.1, "high": 1.0, "log": True}'
+    )
 
 
 @cache
@@ -178,6 +210,7 @@ def _read(path: Path, modified: int) -> Card:
     for key in said.get("SEARCH", {}):
         if key not in params:
             raise unknown(f"parameter in SEARCH of {path.name}", key, params)
+        check_choices(said["SEARCH"][key], f"{path.name}: SEARCH {key}")
     return Card(
         name=path.stem,
         title=said["TITLE"],
@@ -187,6 +220,7 @@ def _read(path: Path, modified: int) -> Card:
         year=said.get("YEAR"),
         sampler=sampler,
         warm_up=said.get("WARM_UP", False),
+        proxies=said.get("PROXIES", False),
         needs=needs,
         params=params,
         search=said.get("SEARCH", {}),

@@ -28,14 +28,16 @@ PARAMS = {
     "eps": 0.05,  # ε, in squared distance; 0.04 on CUB
     "alpha": 10.0,  # α, gradient of the step function
     "lam": 0.8,  # λ, weight of the contextual term; 0.95 on CUB, 0.4 at 256
-    "contrast_weight": None,  # None: 1 − λ; 0.5 at 256
+    "contrast_weight": None,  # of the contrastive term; None: by the rule `rest`
+    "rest": "1 - lam",  # or "1 - lam - gamma", as used at 256
     "gamma": 0.1,  # γ
     "s_tilde": 0.3,  # s̃; 0.25 at 256
     "pos_margin": 0.75,  # δ+
     "neg_margin": 0.6,  # δ−
     "variant": "full",  # or an ablation, see VARIANTS
 }
-SEARCH = {"lam": [0.4, 0.8, 0.95], "eps": [0.02, 0.05]}  # the two that the paper tunes per data set
+SEARCH = {"lam": {"low": 0.2, "high": 1.0}}  # the paper used 0.4, 0.8 and 0.95
+RESTS = ("1 - lam", "1 - lam - gamma")
 
 
 class Contextual(nn.Module):
@@ -91,9 +93,18 @@ def context_loss(embeddings: Tensor, labels: Tensor, k: int, eps: float) -> Tens
 
 
 def build(
-    *, num_classes: int, embedding_dim: int, variant: str, lam: float, contrast_weight: float | None, **params
+    *,
+    num_classes: int,
+    embedding_dim: int,
+    variant: str,
+    lam: float,
+    gamma: float,
+    contrast_weight: float | None,
+    rest: str,
+    **params,
 ) -> nn.Module:
-    return Contextual(
-        Terms(lam=lam, contrast_weight=1 - lam if contrast_weight is None else contrast_weight, **params),
-        variant,
-    )
+    if rest not in RESTS:
+        raise unknown("rest of contextual", rest, RESTS)
+    if contrast_weight is None:
+        contrast_weight = 1 - lam if rest == "1 - lam" else max(0.0, 1 - lam - gamma)
+    return Contextual(Terms(lam=lam, contrast_weight=contrast_weight, **params), variant)

@@ -14,6 +14,7 @@ GROUP = "paper"
 YEAR = 2019
 SAMPLER = "shuffle"
 WARM_UP = True
+PROXIES = True
 PARAMS = {
     "temperature": 0.05,  # as in the paper's comparison
 }

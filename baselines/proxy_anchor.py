@@ -17,6 +17,7 @@ GROUP = "paper"
 YEAR = 2020
 SAMPLER = "shuffle"
 WARM_UP = True
+PROXIES = True
 PARAMS = {
     "margin": 0.1,  # as in the paper's comparison
     "alpha": 32.0,

@@ -17,6 +17,7 @@ GROUP = "paper"
 YEAR = 2017
 SAMPLER = "shuffle"
 WARM_UP = True
+PROXIES = True
 PARAMS = {
     "softmax_scale": 9.0,  # 224 setting; 10 at 256, as in the paper's comparison
 }

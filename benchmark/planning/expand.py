@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import baselines
 from benchmark.errors import UserError, unknown
 from benchmark.planning import settings
-from benchmark.planning.document import GIVEN, vary_keys
+from benchmark.planning.checks import GIVEN, vary_keys
 from benchmark.planning.study import Study
 from benchmark.spec import FIELDS, RunSpec
 

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 
 import baselines
 from benchmark.errors import UserError, unknown
-from benchmark.planning.document import GIVEN
+from benchmark.planning.checks import GIVEN
 from benchmark.planning.expand import resolved, variations, varied
+from benchmark.planning.settings import PROXY_LR
 from benchmark.planning.study import Study
-from benchmark.planning.tuning import Judge, Point, Search, Trial, affordable, best
+from benchmark.planning.tuning import Point, Search, Trial, affordable, best
 from benchmark.results.store import Outcome
 from benchmark.spec import FIELDS, RunSpec
 
@@ -45,7 +46,9 @@ class Tuned(NamedTuple):
     extended: bool = False
     lr_low: float | None = None
     lr_high: float | None = None
-    search: str = "{}"
+    search: str = "{}"  # name → values or range, beyond the rate
+    ends: str = "{}"  # of those, where the chosen value lies at an end: name → low or high
+    sampler: str = ""
 
 
 class Task(NamedTuple):
@@ -116,6 +119,15 @@ class Group:
             return Trial(number, point, "diverged")
         return Trial(number, point, "ok", sum(scores) / len(scores))
 
+    def trials(self, search: Search, outcomes: Outcomes) -> list[Trial]:
+        """The trials that are known: batch after batch, up to the first that has an open one."""
+        found: list[Trial] = []
+        while points := search.ask(found):
+            found += [self.judged(len(found) + i, point, outcomes) for i, point in enumerate(points)]
+            if any(trial.state == "open" for trial in found):
+                break
+        return found
+
     def trial_tasks(self, trial: Trial, chosen: bool, tuned: Tuned) -> Iterator[Task]:
         for spec in self.trial_specs(trial.point):
             yield Task(self.study, spec, self.finals[0][0], trial.number, chosen, _beyond(trial.point), tuned)
@@ -151,23 +163,24 @@ class Known:
 
 @dataclass(frozen=True)
 class Family:
+    """What is compared, so tuned alike: every method, and every variation tuned apart, on one data set under one protocol."""
+
     groups: list[Group]
 
     def known(self, outcomes: Outcomes) -> Known:
         tuned = [(group, group.search) for group in self.groups if group.search is not None]
-        trials = {group.method: search.trials(_judge(group, outcomes)) for group, search in tuned}
-        complete = {group.method: search.complete(trials[group.method]) for group, search in tuned}
+        trials = [group.trials(search, outcomes) for group, search in tuned]
+        complete = [search.complete(mine) for (_, search), mine in zip(tuned, trials, strict=True)]
         sides: list[str] = []
-        if any(
-            search.tuning.extend for _, search in tuned
-        ):  # the range is extended for all methods or for none
-            complete = dict.fromkeys(complete, all(complete.values()))
-            if all(complete.values()):
-                sides = sorted({search.edge(trials[group.method]) for group, search in tuned} - {""})
-            for group, search in tuned if sides else []:
-                mine = trials[group.method]
-                mine += search.extension(mine, sides, _judge(group, outcomes))
-                complete[group.method] = all(trial.state != "open" for trial in mine)
+        if any(search.tuning.extend for _, search in tuned):  # the range is extended for all or for none
+            complete = [all(complete)] * len(complete)
+            if all(complete):
+                edges = {search.edge(mine) for (_, search), mine in zip(tuned, trials, strict=True)}
+                sides = sorted(edges - {""})
+            for i, (group, search) in enumerate(tuned if sides else []):
+                more = search.extension(trials[i], sides)
+                trials[i] += [group.judged(len(trials[i]) + n, p, outcomes) for n, p in enumerate(more)]
+                complete[i] = all(trial.state != "open" for trial in trials[i])
         tasks: list[Task] = []
         finals: list[Task] = []
         waiting: set[str] = set()
@@ -175,11 +188,20 @@ class Family:
         for group in self.groups:
             if group.search is None:
                 finals += group.final_tasks({}, Tuned())
-                continue
-            search, mine, done = group.search, trials[group.method], complete[group.method]
+        for (group, search), mine, done in zip(tuned, trials, complete, strict=True):
             chosen = best(mine) if done else None
-            edge = search.edge(mine, sides) if done else ""
-            about = Tuned(len(mine), edge, bool(sides), *search.range(sides), as_json(search.extra))
+            edge, ends = (search.edge(mine, sides), search.ends(mine)) if done else ("", {})
+            low, high = search.range(sides)
+            about = Tuned(
+                len(mine),
+                edge,
+                bool(sides),
+                low,
+                high,
+                as_json(search.extra),
+                as_json(ends),
+                search.tuning.sampler,
+            )
             for trial in mine:
                 tasks += group.trial_tasks(trial, trial is chosen, about)
             if chosen:
@@ -191,38 +213,43 @@ class Family:
         return Known(tasks + finals, frozenset(waiting), blocked)
 
 
-def _judge(group: Group, outcomes: Outcomes) -> Judge:
-    return lambda number, point: group.judged(number, point, outcomes)
-
-
 def families(study: Study) -> list[Family]:
-    """All runs of a study by what is tuned alike: data set, protocol, variations tuned separately."""
+    """All runs of a study by what is compared: data set and protocol; in each, by what is tuned apart."""
     each = study.tuning.each if study.tuning else ()
-    found: dict[tuple[str, str, str], dict[str, list[tuple[str, RunSpec]]]] = {}
+    found: dict[tuple[str, str], dict[tuple[str, str], list[tuple[str, RunSpec]]]] = {}
     try:
         for dataset, protocol, method in product(study.datasets, study.protocols, study.methods):
             for label, changes in variations(study, method):
                 spec = resolved(study, dataset, method, protocol, changes)
-                key = (dataset, protocol, as_json({k: v for k, v in label.items() if k in each}))
-                found.setdefault(key, {}).setdefault(method, []).append((as_json(label), spec))
+                apart = as_json({k: v for k, v in label.items() if k in each})
+                groups = found.setdefault((dataset, protocol), {})
+                groups.setdefault((method, apart), []).append((as_json(label), spec))
         return [
-            Family([Group(study, finals, _search(study, key, method)) for method, finals in methods.items()])
-            for key, methods in found.items()
+            Family(
+                [Group(study, finals, _search(study, key, method)) for (method, _), finals in groups.items()]
+            )
+            for key, groups in found.items()
         ]
     except UserError as problem:
         raise UserError(f"{study.source}: {problem}") from None
 
 
-def _search(study: Study, key: tuple[str, str, str], method: str) -> Search | None:
+def _own(card: baselines.Card) -> dict[str, Any]:
+    """What a method tunes beside its rate: what its file says, and the rate of its proxies."""
+    return card.search | ({"proxy_lr": PROXY_LR} if card.proxies else {})
+
+
+def _search(study: Study, key: tuple[str, str], method: str) -> Search | None:
     card = baselines.card(method)
     if study.tuning is None or not card.trains:
         return None
-    search = study.tuning.search.get(method, card.search) if study.tuning.extra else {}
+    search = study.tuning.search.get(method, _own(card)) if study.tuning.extra else {}
     for name in search:
         if name not in card.params and (name not in FIELDS or name in GIVEN):
             raise unknown(f"value that {method} could tune", name, [*card.params, *FIELDS])
     fixed = {name.removeprefix("params.").removeprefix(f"{method}.") for name in varied(study)}
-    fixed |= set(study.params.get(method, {}))  # what the study says is not tuned
+    fixed |= {*study.params.get(method, {}), *study.fields}  # what the study says is not tuned
     free = {name: values for name, values in search.items() if name not in fixed}
-    extra = affordable(free, study.tuning.trials)
-    return Search(study.tuning, extra, "/".join((study.setting, *key)))
+    if study.tuning.sampler == "grid":
+        free = affordable(free, study.tuning.trials)
+    return Search(study.tuning, free, "/".join((study.setting, *key)))

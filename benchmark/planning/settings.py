@@ -139,7 +139,7 @@ def params(name: str, dataset: str, method: str) -> Fields:
     """Loss parameters that the setting changes from the method's own defaults."""
     _row(name, dataset)
     if name == "256" and method == "contextual":
-        return {"lam": 0.4, "contrast_weight": 0.5, "eps": 0.05, "gamma": 0.1, "s_tilde": 0.25}
+        return {"lam": 0.4, "rest": "1 - lam - gamma", "eps": 0.05, "gamma": 0.1, "s_tilde": 0.25}
     if name == "256" and method == "proxy_nca":
         return {"softmax_scale": 10.0}
     if name == "224" and method == "contextual":
@@ -167,6 +167,7 @@ PUBLISHED: dict[str, dict[str, tuple[float, str, float]]] = {
 }
 # fmt: on
 LR_RANGE = (1e-5, 3.2e-4)  # covers every published rate of [224]
+PROXY_LR = {"low": 10.0, "high": 1000.0, "log": True}  # × lr, tuned by methods with proxies; 100 in [224]
 
 
 def published(method: str, dataset: str, name: str = "224") -> Fields:

@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmark import datasets
 from benchmark.errors import UserError, unknown
-from benchmark.planning import document
+from benchmark.planning import checks
 from benchmark.shipped import STUDIES
 from benchmark.spec import FIELDS
 
@@ -26,14 +26,12 @@ class Tuning:
     lr: tuple[float, float]  # the range, the same for every method
     trials: int = 6  # per method, whatever it tunes
     seeds: int = 1  # per trial; the score of a trial is their mean
-    sampler: str = "grid"  # or random, tpe
-    batch: int = 4  # random, tpe: trials asked for at once, however many workers there are
-    extra: bool = True  # whether methods tune their SEARCH, within the same number of trials
+    sampler: str = "tpe"  # half Sobol, half TPE; or random, grid
+    batch: int = 3  # tpe: trials asked for at once, however many workers there are
+    extra: bool = True  # whether methods tune their SEARCH beside the rate, within the same number of trials
     extend: bool = True  # a best rate at the edge extends the range once, for all methods
     each: tuple[str, ...] = ()  # [vary] keys tuned separately; the others are tuned at their first value
-    search: Mapping[str, Mapping[str, list]] = field(
-        default_factory=dict
-    )  # by method, in place of its SEARCH
+    search: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by method, in place of its SEARCH
 
 
 @dataclass(frozen=True)
@@ -72,23 +70,23 @@ def load(
         raise unknown("scale", scale, SCALES)
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-        scales = document.table(content, "scale")
-        document.known(scales, SCALES, "scale")
+        scales = checks.table(content, "scale")
+        checks.known(scales, SCALES, "scale")
         common = {key: value for key, value in content.items() if key != "scale"}
         studies = {
-            s: _study(path, s, merged(common, document.table(scales, s))) for s in SCALES
+            s: _study(path, s, merged(common, checks.table(scales, s))) for s in SCALES
         }  # all are checked
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, UserError) as problem:
         raise UserError(f"{path}: {problem}") from None
     chosen = studies[scale]
     if overrides := list(overrides):
-        content = merged(common, document.table(scales, scale))
+        content = merged(common, checks.table(scales, scale))
         for text in overrides:
             content = merged(content, _override(text))
         chosen = _study(path, scale, content)
     for dataset in only_datasets:
         datasets.check_name(dataset)
-    document.known(only_methods, chosen.methods, f"method of study {chosen.name!r}")
+    checks.known(only_methods, chosen.methods, f"method of study {chosen.name!r}")
     return dataclasses.replace(
         chosen,
         datasets=tuple(only_datasets) or chosen.datasets,
@@ -128,10 +126,8 @@ def _override(text: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError:
         parsed = value.strip()  # a bare word is a string
     parts = key.strip().split(".")
-    if parts[0] not in document.KEYS:
-        document.known(
-            parts[:1], [*document.KEYS, *FIELDS], "key in --set", "python -m benchmark list fields"
-        )
+    if parts[0] not in checks.KEYS:
+        checks.known(parts[:1], [*checks.KEYS, *FIELDS], "key in --set", "python -m benchmark list fields")
         parts = ["fields", *parts]
     for part in reversed(parts):
         parsed = {part: parsed}
@@ -139,6 +135,6 @@ def _override(text: str) -> dict[str, Any]:
 
 
 def _study(path: Path, scale: str, content: Mapping[str, Any]) -> Study:
-    checked = document.checked_study(content)
-    tuning = document.checked_tuning(content, [field.name for field in dataclasses.fields(Tuning)])
+    checked = checks.checked_study(content)
+    tuning = checks.checked_tuning(content, [field.name for field in dataclasses.fields(Tuning)])
     return Study(path.stem, str(path), scale, **checked, tuning=Tuning(**tuning) if tuning else None)

@@ -1,21 +1,35 @@
-"""Tuning: which points a method tries within its budget, which is best, whether the range was too narrow.
+"""Tuning: which points a method tries within its budget, which is best, whether a range was too narrow.
 
-Every method gets the same number of trials on the same learning-rate range; what it tunes beyond comes out
-of the same budget. Points depend on the study and on the scores told so far in trial order, never on the
-number of workers. The planner asks here what to run; Optuna proposes for `random` and `tpe`, and
-`dashboard.py` hands every trial to optuna-dashboard.
+Every method gets the same number of trials on the same range of learning rates. The rate and what a method tunes beyond it
+are drawn jointly, so a second parameter costs no rates: half of the trials come from a scrambled Sobol sequence (Optuna's
+QMCSampler) whose rates are the same for every method, the rest from Optuna's TPE, asked and told in batches of fixed size.
+`Search.ask(told)` depends on the study and the scores told so far and on nothing else.
 """
 
+import hashlib
+import json
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import version
 from itertools import product
+from pathlib import Path
 from typing import Any
 
+from benchmark.errors import UserError
+from benchmark.files import replacing
 from benchmark.planning.study import Tuning
+from benchmark.results.optuna_export import distributions
 
 Point = Mapping[str, Any]  # "lr" and what else is tuned
-FEWEST_RATES = 3  # a method may spend its trials on other values only if so many learning rates remain
+Choices = list | Mapping[str, Any]  # values, or a range: {"low": 0.2, "high": 1.0, "log": False}
+FEWEST_RATES = 3  # a grid spends its trials on other values only if so many learning rates remain
+DIMENSIONS = 6  # of the Sobol sequence: the rate, and up to five other values
+GRID_VALUES = 3  # that a grid takes of a range
+DIVERGED = 0.0  # what Optuna is told of a trial that diverged: as bad as finding nothing
 
 
 @dataclass(frozen=True)
@@ -24,9 +38,6 @@ class Trial:
     point: Point
     state: str  # open, ok, diverged, failed
     score: float = -math.inf
-
-
-Judge = Callable[[int, Point], Trial]  # looks a point up in the stored results
 
 
 def rates(low: float, high: float, count: int) -> list[float]:
@@ -40,37 +51,77 @@ def _rounded(value: float) -> float:
     return float(f"{value:.5g}")
 
 
-def affordable(search: Mapping[str, list], trials: int) -> dict[str, list]:
-    """As many of the values to tune, in the order that the method names them, as the budget has room for."""
+def _within(value: float, low: float, high: float) -> float:
+    return min(max(_rounded(value), low), high)
+
+
+def at(choices: Choices, u: float) -> Any:
+    """The value at the share u of [0, 1) of a list or range."""
+    if not isinstance(choices, Mapping):
+        return choices[int(u * len(choices))]
+    low, high = choices["low"], choices["high"]
+    if isinstance(low, int) and isinstance(high, int):
+        return low + int(u * (high - low + 1))
+    return _within(low * (high / low) ** u if choices.get("log") else low + u * (high - low), low, high)
+
+
+def listed(choices: Choices) -> list:
+    """The values that a grid takes."""
+    if not isinstance(choices, Mapping):
+        return list(choices)
+    return list(dict.fromkeys(at(choices, i / (GRID_VALUES - 1) * (1 - 1e-12)) for i in range(GRID_VALUES)))
+
+
+def affordable(search: Mapping[str, Choices], trials: int) -> dict[str, list]:
+    """As many of the values to tune, in the order that the method names them, as a grid has room for."""
     chosen: dict[str, list] = {}
     combinations = 1
-    for name, values in search.items():
+    for name, choices in search.items():
+        values = listed(choices)
         combinations *= len(values)
         if trials // combinations < FEWEST_RATES:
             break
-        chosen[name] = list(values)
+        chosen[name] = values
     return chosen
 
 
 @dataclass(frozen=True)
 class Search:
     tuning: Tuning
-    extra: Mapping[str, list]  # name → values, beyond the learning rate
-    name: str  # seeds the random samplers; the same for every method, so that they draw the same rates
+    extra: Mapping[str, Choices]  # beyond the learning rate
+    name: str  # seeds the samplers; the same for every method, so that they draw the same rates
 
     @property
     def budget(self) -> int:
         """Trials, never more than the study grants; a grid may need fewer."""
         if self.tuning.sampler != "grid":
             return self.tuning.trials
-        combinations = math.prod(map(len, self.extra.values()))
+        combinations = math.prod(map(len, self.extra.values()))  # type: ignore[arg-type]
         return self.tuning.trials // combinations * combinations
 
-    def trials(self, judge: Judge) -> list[Trial]:
-        """The trials that are known: all of a grid; of a sampler, up to the first batch with an open one."""
+    def ask(self, told: Sequence[Trial]) -> list[Point]:
+        """The next batch of points after trials that are all finished; empty when the budget is used up."""
+        left = self.budget - len(told)
+        if left <= 0:
+            return []
         if self.tuning.sampler == "grid":
-            return [judge(number, point) for number, point in enumerate(self._grid())]
-        return self._sampled(judge)
+            return self._grid()
+        if self.tuning.sampler == "tpe" and not told:
+            return self._first((self.budget + 1) // 2)
+        count = left if self.tuning.sampler == "random" else min(left, self.tuning.batch)
+        key = [asdict(self), [(trial.point, trial.state, trial.score) for trial in told], count]
+        return _drawn(key, lambda: _sampled(self, told, count))
+
+    def _first(self, count: int) -> list[Point]:
+        """The Sobol half: the same rates for every method."""
+        low, high = self.tuning.lr
+        space: dict[str, Choices] = {"lr": {"low": low, "high": high, "log": True}, **self.extra}
+        if len(space) > DIMENSIONS:
+            raise UserError(
+                f"{', '.join(self.extra)}: at most {DIMENSIONS - 1} values are tuned beside the rate"
+            )
+        unit = _drawn(["sobol", self.name, count], lambda: _sobol(self.name, count))
+        return [{name: at(space[name], x) for name, x in zip(space, point, strict=False)} for point in unit]
 
     def _grid(self) -> list[Point]:
         combinations = list(product(*self.extra.values()))
@@ -78,34 +129,6 @@ class Search:
         return [
             {"lr": lr, **dict(zip(self.extra, values, strict=True))} for lr in lrs for values in combinations
         ]
-
-    def _sampled(self, judge: Judge) -> list[Trial]:
-        import optuna
-
-        from benchmark.seeds import seed
-
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        samplers = {"random": optuna.samplers.RandomSampler, "tpe": optuna.samplers.TPESampler}
-        sampler = samplers[self.tuning.sampler](seed=seed("tuning", self.name) % 2**32)
-        study = optuna.create_study(direction="maximize", sampler=sampler)
-        low, high = self.tuning.lr
-        trials: list[Trial] = []
-        while len(trials) < self.budget:
-            asked = []
-            for number in range(len(trials), min(len(trials) + self.tuning.batch, self.budget)):
-                draw = study.ask()
-                point = {"lr": _rounded(draw.suggest_float("lr", low, high, log=True))}
-                point |= {name: draw.suggest_categorical(name, values) for name, values in self.extra.items()}
-                asked.append((draw, judge(number, point)))
-            trials += [trial for _, trial in asked]
-            if any(trial.state == "open" for _, trial in asked):
-                break
-            for draw, trial in asked:  # in the order of asking, whichever finished first
-                if trial.state == "ok":
-                    study.tell(draw, trial.score)
-                else:
-                    study.tell(draw, state=optuna.trial.TrialState.FAIL)
-        return trials
 
     def complete(self, trials: Sequence[Trial]) -> bool:
         return len(trials) >= self.budget and all(trial.state != "open" for trial in trials)
@@ -133,14 +156,31 @@ class Search:
         lr = chosen.point["lr"]
         return "low" if lr <= low * margin else "high" if lr >= high / margin else ""
 
-    def extension(self, trials: Sequence[Trial], sides: Sequence[str], judge: Judge) -> list[Trial]:
-        """One more trial on each side, at the best other values so far: the same for every method."""
+    def ends(self, trials: Sequence[Trial]) -> dict[str, str]:
+        """Of what is tuned beyond the rate, the best values that lie at an end: name → low or high."""
+        chosen = best(trials)
+        found = {name: self._end(name, chosen.point[name]) for name in self.extra} if chosen else {}
+        return {name: end for name, end in found.items() if end}
+
+    def _end(self, name: str, value: Any) -> str:
+        choices = self.extra[name]
+        if isinstance(choices, Mapping):
+            low, high, value = (float(v) for v in (choices["low"], choices["high"], value))
+            if choices.get("log"):
+                low, high, value = math.log(low), math.log(high), math.log(value)
+            margin = (high - low) / (2 * self.budget)
+            return "low" if value <= low + margin else "high" if value >= high - margin else ""
+        if len(choices) < 3 or not all(isinstance(v, int | float) for v in choices):
+            return ""  # words have no order, and of two values each is an end
+        return "low" if value == min(choices) else "high" if value == max(choices) else ""
+
+    def extension(self, trials: Sequence[Trial], sides: Sequence[str]) -> list[Point]:
+        """One more point on each side, at the best other values so far: the same for every method."""
         chosen = best(trials)
         if chosen is None:
             return []
         ends = dict(zip(("low", "high"), self.range(sides), strict=True))
-        points = [{**chosen.point, "lr": ends[side]} for side in sides]
-        return [judge(len(trials) + i, point) for i, point in enumerate(points)]
+        return [{**chosen.point, "lr": ends[side]} for side in sides]
 
 
 def best(trials: Sequence[Trial]) -> Trial | None:
@@ -150,3 +190,92 @@ def best(trials: Sequence[Trial]) -> Trial | None:
     """
     candidates = [trial for trial in trials if trial.state in ("ok", "diverged")]
     return min(candidates, key=lambda t: (-t.score, t.point["lr"], t.number), default=None)
+
+
+_ASKED: dict[
+    str, list
+] = {}  # what was drawn before: Optuna takes seconds to load and to draw for a whole study
+
+
+def _drawn(key: object, draw: Callable[[], list]) -> list:
+    """What `draw` gives, which follows from the key alone."""
+    text = json.dumps([_optuna_version(), key], sort_keys=True, default=dict)
+    short = hashlib.sha256(text.encode()).hexdigest()[:24]
+    if short not in _ASKED:
+        _ASKED[short] = draw()
+    return _ASKED[short]
+
+
+@cache
+def _optuna_version() -> str:
+    return version("optuna")
+
+
+def recall(path: Path) -> None:
+    """Takes up what was drawn in earlier sessions; without the file, everything is drawn again."""
+    with suppress(OSError, ValueError):
+        _ASKED.update(json.loads(path.read_text(encoding="utf-8")))
+
+
+def remember(path: Path) -> None:
+    text = json.dumps(_ASKED)
+    if _ASKED and not (path.exists() and path.read_text(encoding="utf-8") == text):
+        with replacing(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+
+
+def _sobol(name: str, count: int) -> list[list[float]]:
+    """Points of the unit cube: the same for every method, whatever and however much it tunes."""
+    import optuna
+
+    from benchmark.seeds import seed
+
+    unit = {f"x{i}": optuna.distributions.FloatDistribution(0, 1) for i in range(DIMENSIONS)}
+    study = _study("QMCSampler", seed=seed("tuning", name) % 2**32, scramble=True)
+    points = []
+    for _ in range(count):
+        study.ask()
+        drawn = study.sampler.sample_relative(study, study.trials[-1], unit)
+        points.append([min(drawn[x], 1 - 1e-12) for x in unit])
+    return points
+
+
+def _sampled(search: Search, told: Sequence[Trial], count: int) -> list[Point]:
+    """The next points, by an Optuna study that is told all there is to know."""
+    import optuna
+
+    from benchmark.seeds import seed
+
+    own = seed("tuning", search.name, len(told)) % 2**32
+    if search.tuning.sampler == "random":
+        study = _study("RandomSampler", seed=own)
+    else:
+        study = _study("TPESampler", seed=own, n_startup_trials=1, multivariate=True, constant_liar=True)
+    space = distributions(search.extra, *search.tuning.lr)
+    study.add_trials(
+        optuna.trial.create_trial(
+            params=dict(t.point), distributions=space, value=t.score if t.state == "ok" else DIVERGED
+        )
+        for t in told
+        if t.state in ("ok", "diverged")
+    )
+    drawn = [study.ask(space).params for _ in range(count)]
+    return [
+        {
+            name: _within(v, space[name].low, space[name].high)
+            if isinstance(v, float) and hasattr(space[name], "low")
+            else v
+            for name, v in p.items()
+        }
+        for p in drawn
+    ]
+
+
+def _study(sampler: str, **options: Any) -> Any:
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        made = getattr(optuna.samplers, sampler)(**options)
+    return optuna.create_study(direction="maximize", sampler=made)

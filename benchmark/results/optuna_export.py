@@ -16,10 +16,29 @@ from benchmark.results.store import Outcome
 ABOUT = ("study", "scale", "setting", "dataset", "protocol", "method", "variation")
 
 
+def distributions(search: Mapping[str, Any], low: float, high: float) -> dict[str, Any]:
+    """The space of a search: the rate, and lists of values or ranges beyond it."""
+    from optuna.distributions import (
+        BaseDistribution,
+        CategoricalDistribution,
+        FloatDistribution,
+        IntDistribution,
+    )
+
+    space: dict[str, BaseDistribution] = {"lr": FloatDistribution(low, high, log=True)}
+    for name, choices in search.items():
+        if not isinstance(choices, Mapping):
+            space[name] = CategoricalDistribution(choices)
+            continue
+        ends, log = (choices["low"], choices["high"]), bool(choices.get("log"))
+        whole = all(isinstance(end, int) for end in ends)
+        space[name] = IntDistribution(*ends, log=log) if whole else FloatDistribution(*ends, log=log)
+    return space
+
+
 def export(path: Path, ledger: list[dict[str, Any]], outcomes: Mapping[str, Outcome]) -> None:
     """One Optuna study per (data set, protocol, method, variation), each trial with the score it was told."""
     import optuna
-    from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
     from optuna.storages import JournalStorage
     from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 
@@ -40,11 +59,7 @@ def export(path: Path, ledger: list[dict[str, Any]], outcomes: Mapping[str, Outc
             for number, seeds in groupby(rows, lambda row: row["trial"]):
                 runs = list(seeds)
                 params = {"lr": runs[0]["lr"], **json.loads(runs[0]["tuned"])}
-                distributions: dict[str, BaseDistribution] = {
-                    "lr": FloatDistribution(runs[0]["lr_low"], runs[0]["lr_high"], log=True)
-                }
-                for name, values in json.loads(runs[0]["search"]).items():
-                    distributions[name] = CategoricalDistribution(values)
+                space = distributions(json.loads(runs[0]["search"]), runs[0]["lr_low"], runs[0]["lr_high"])
                 found = [outcomes[run["run_id"]] for run in runs if run["run_id"] in outcomes]
                 if len(found) < len(runs):
                     continue  # not tried yet
@@ -53,7 +68,7 @@ def export(path: Path, ledger: list[dict[str, Any]], outcomes: Mapping[str, Outc
                 frozen.append(
                     optuna.trial.create_trial(
                         params=params,
-                        distributions=distributions,
+                        distributions=space,
                         value=sum(scores) / len(scores) if whole else None,
                         state=optuna.trial.TrialState.COMPLETE if whole else optuna.trial.TrialState.FAIL,
                         user_attrs={

@@ -64,7 +64,9 @@ LEDGER_COLUMNS = {
     "lr_low": "float",
     "lr_high": "float",
     "tuned": "string",  # JSON: the values of what was tuned beyond the learning rate
-    "search": "string",  # JSON: what was tuned beyond the learning rate, name → values
+    "search": "string",  # JSON: what was tuned beyond the learning rate, name → values or range
+    "ends": "string",  # JSON: of those, where the chosen value lies at an end, name → low or high
+    "sampler": "string",  # tpe (half Sobol, half TPE), random, grid
 }
 
 

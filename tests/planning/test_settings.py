@@ -100,7 +100,7 @@ def test_the_second_setting_is_as_used():
     assert (inat.batch_size, inat.image_size, inat.resize) == (256, 224, 256)
     assert found["inshop"].ks == (1, 10, 20, 30, 40, 50)
     assert found["cub"].params["s_tilde"] == 0.25
-    assert found["cub"].params["contrast_weight"] == 0.5  # 1 - λ - γ, as used
+    assert found["cub"].params["rest"] == "1 - lam - gamma"  # 0.5, as used
     assert spec("256", "cub", "proxy_nca").params == {"softmax_scale": 10.0}
 
 

@@ -51,7 +51,7 @@ tunings = st.builds(
     lr=st.sampled_from([(1e-4, 1e-2), (1e-5, 3.2e-4)]),
     trials=st.integers(1, 19),
     seeds=st.integers(1, 2),
-    sampler=st.sampled_from(["grid", "random"]),
+    sampler=st.sampled_from(["tpe", "grid", "random"]),
     batch=st.integers(1, 5),
     extra=st.booleans(),
     extend=st.booleans(),
@@ -86,7 +86,7 @@ def test_every_method_has_the_same_budget_and_range(tuning: Tuning, bests: list[
 
 @settings(max_examples=20, deadline=None)
 @given(
-    sampler=st.sampled_from(["grid", "random", "tpe"]),
+    sampler=st.sampled_from(["tpe", "random", "grid"]),
     order=st.randoms(use_true_random=False),
     width=st.integers(1, 7),
 )
@@ -112,7 +112,7 @@ def test_tuning_seeds_and_final_seeds_are_disjoint():
 
 
 def test_a_best_rate_at_the_edge_extends_the_range_once_and_is_flagged_if_it_still_is():
-    tuning = Tuning(lr=(1e-4, 1e-2), trials=3)
+    tuning = Tuning(lr=(1e-4, 1e-2), trials=3, sampler="grid")
     at = dict.fromkeys(METHODS, 1e-3) | {"triplet": 1e-9}
     known, _ = finish(planner.families(made(tuning))[0], peak(at))
     rows = [task.ledger_row() for task in known.tasks]
@@ -123,20 +123,49 @@ def test_a_best_rate_at_the_edge_extends_the_range_once_and_is_flagged_if_it_sti
     assert {row["extended"] for row in rows} == {True}
 
 
-def test_what_a_method_tunes_beyond_the_rate_comes_out_of_its_budget():
-    tuning = Tuning(lr=(1e-4, 1e-2), trials=9)
-    family = planner.families(made(tuning, methods=("contextual", "triplet")))[0]
-    known = family.known({})
-    points = {
-        m: {(t.spec.lr, t.point) for t in known.tasks if t.spec.method == m}
-        for m in ("contextual", "triplet")
-    }
-    assert len(points["triplet"]) == 9
-    assert len(points["contextual"]) <= 9
-    assert len({point for _, point in points["contextual"]}) > 1
-    lrs = {lr for lr, _ in points["contextual"]}
-    assert len(lrs) >= FEWEST_RATES
-    assert (min(lrs), max(lrs)) == (1e-4, 1e-2), "the same range, with fewer rates"
+def rates_of(known: Known, method: str) -> list[float]:
+    found = {t.trial: t.spec.lr for t in known.tasks if t.spec.method == method and t.trial >= 0}
+    return [found[trial] for trial in sorted(found)]
+
+
+def test_a_second_parameter_costs_no_rates_and_the_first_half_of_the_rates_is_the_same_for_all():
+    tuning = Tuning(lr=(1e-4, 1e-2), trials=12, extend=False)
+    (family,) = planner.families(made(tuning))
+    known, _ = finish(family, peak(dict.fromkeys(METHODS, 1e-3)))
+    found = {method: rates_of(known, method) for method in METHODS}
+    assert {len(set(lrs)) for lrs in found.values()} == {12}, "as many rates as trials"
+    assert len({tuple(lrs[:6]) for lrs in found.values()}) == 1
+    lam = {t.spec.params["lam"] for t in known.tasks if t.spec.method == "contextual"}
+    assert len(lam) == 12, "drawn jointly, between the values of any list"
+    proxy = {t.spec.proxy_lr for t in known.tasks if t.spec.method == "proxy_anchor" and t.trial >= 0}
+    assert len(proxy) == 12, "proxies have a rate of their own"
+    assert {t.spec.proxy_lr for t in known.tasks if t.spec.method == "triplet"} == {100.0}
+
+
+def test_tpe_looks_where_scores_are_high():
+    tuning = Tuning(lr=(1e-5, 1e-1), trials=30, extend=False)
+    (family,) = planner.families(made(tuning, methods=("triplet",)))
+    known, _ = finish(family, peak({"triplet": 1e-3}))
+    lrs = rates_of(known, "triplet")
+    off = [abs(math.log10(lr / 1e-3)) for lr in lrs]
+    assert sum(off[-9:]) / 9 < sum(off[:15]) / 15 / 2
+
+
+def test_a_grid_spends_its_budget_on_fewer_rates_over_the_same_range():
+    tuning = Tuning(lr=(1e-4, 1e-2), trials=9, sampler="grid")
+    known = planner.families(made(tuning, methods=("contextual", "triplet")))[0].known({})
+    assert len(set(rates_of(known, "triplet"))) == 9
+    assert sorted(set(rates_of(known, "contextual"))) == [1e-4, 1e-3, 1e-2]
+    assert len({t.point for t in known.tasks if t.spec.method == "contextual"}) >= FEWEST_RATES
+
+
+def test_a_best_value_at_an_end_of_its_range_is_flagged_whichever_it_is():
+    tuning = Tuning(lr=(1e-4, 1e-2), trials=12, extend=False)
+    (family,) = planner.families(made(tuning, methods=("contextual", "proxy_anchor")))
+    score = lambda spec: outcome(spec.params.get("lam", 0.0) + math.log10(spec.proxy_lr) / 10)  # noqa: E731
+    known, _ = finish(family, score)
+    ends = {t.spec.method: t.ledger_row()["ends"] for t in known.tasks}
+    assert ends == {"contextual": '{"lam":"high"}', "proxy_anchor": '{"proxy_lr":"high"}'}
 
 
 def test_what_the_study_fixes_or_varies_is_not_tuned():
@@ -158,7 +187,17 @@ def test_variations_are_tuned_once_at_their_first_value_or_each():
     each = dataclasses.replace(once, each=("label_noise",))
     (family,) = planner.families(made(once, vary=vary))
     assert {task.spec.label_noise for task in family.known({}).tasks} == {0.0}
-    assert len(planner.families(made(each, vary=vary))) == 3
+    (family,) = planner.families(made(each, vary=vary))
+    assert {task.spec.label_noise for task in family.known({}).tasks} == {0.0, 0.1, 0.2}
+
+
+def test_variations_tuned_apart_have_equal_budgets_even_where_one_of_them_extends_the_range():
+    tuning = Tuning(lr=(1e-4, 1e-2), trials=4, each=("label_noise",))
+    (family,) = planner.families(made(tuning, vary={"label_noise": (0.0, 0.2)}, methods=("triplet",)))
+    known, _ = finish(family, lambda spec: outcome(-spec.lr if spec.label_noise else -abs(spec.lr - 1e-3)))
+    rows = [task.ledger_row() for task in known.tasks if task.trial >= 0]
+    assert {(row["trials"], row["lr_low"]) for row in rows} == {(5, rows[0]["lr_low"])}
+    assert rows[0]["lr_low"] < 1e-4
 
 
 def test_equal_scores_are_won_by_the_lower_rate_and_failures_never_win():
@@ -234,6 +273,10 @@ def test_planning_ten_thousand_runs_needs_neither_torch_nor_data_nor_pandas():
 
 @pytest.mark.parametrize("name", study.names())
 @pytest.mark.parametrize("scale", study.SCALES)
-def test_every_study_can_be_planned(name: str, scale: str):
-    loaded = study.load(name, scale)
-    assert all(family.known({}).tasks for family in planner.families(loaded))
+def test_every_study_can_be_planned_and_gives_all_that_it_compares_the_same_budget(name: str, scale: str):
+    for family in planner.families(study.load(name, scale)):
+        assert family.known({}).tasks
+        searches = [group.search for group in family.groups if group.search]
+        assert len({(search.budget, search.tuning.lr, search.name) for search in searches}) <= 1
+        first = {tuple(point["lr"] for point in search.ask([])) for search in searches}
+        assert len(first) <= 1, "the rates of the Sobol half"

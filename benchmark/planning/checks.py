@@ -1,4 +1,4 @@
-"""The document of a study: every key and value of the TOML checked, with errors that name the nearest one.
+"""The checks of a study: every key and value of the TOML, with errors that name the nearest one.
 
 `study.py` reads the file and merges the scales; this says what may stand in it.
 """
@@ -17,7 +17,7 @@ KEYS = (
     "title", "paper", "notes", "datasets", "methods", "setting", "seeds", "protocols",
     "fields", "params", "tuning", "vary",
 )  # fmt: skip
-SAMPLERS = ("grid", "random", "tpe")
+SAMPLERS = ("tpe", "random", "grid")
 GIVEN = (
     "dataset",
     "method",
@@ -97,8 +97,7 @@ def checked_tuning(content: Mapping[str, Any], keys: Iterable[str]) -> dict[str,
     for method in search:
         for key, values in table(search, method).items():
             known([key], [*baselines.card(method).params, *FREE], f"value that {method} could tune")
-            if not isinstance(values, list) or not values:
-                raise UserError(f"tuning.search.{method}.{key} = {values!r} must be a list of values")
+            baselines.check_choices(values, f"tuning.search.{method}.{key}")
     return tuning
 
 
