@@ -10,6 +10,7 @@ import pytest
 
 from benchmark.__main__ import commands
 from benchmark.planning import study
+from plots.catalogue import entries
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
@@ -65,6 +66,11 @@ def test_every_make_target_is_known():
     for page in PAGES:
         for words in re.findall(r"(?:^|`)make ([a-z ]+)", page.read_text(encoding="utf-8"), re.MULTILINE):
             assert set(words.split()) <= targets, (page.name, words)
+
+
+def test_every_table_is_explained():
+    text = (ROOT / "docs" / "TABLES.md").read_text(encoding="utf-8")
+    assert [name for name in entries(["table"])[0] if f"`{name}`" not in text] == []
 
 
 def test_the_example_of_a_study_is_accepted(tmp_path):
