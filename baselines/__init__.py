@@ -48,12 +48,21 @@ NEEDS = {
     "levels": "the labels of the batch at every level of the hierarchy",
 }
 
-# What every method accepts beside its own PARAMS: the similarity regulariser (paper eq. 7), off unless a file says otherwise.
+# What every method accepts beside its own PARAMS: two regularisers, off unless a file says otherwise: on the mean similarity
+# (paper eq. 7), and the threshold-consistent margin (Zhang et al. 2024), with one weight for λ+ = λ−.
 REGULARISER: dict[str, Any] = {
     "gamma": 0.0,  # γ, its weight
     "s_tilde": 0.3,  # s̃, the mean cosine similarity that it pulls towards
     "reg_form": "added",  # added: base + γ·reg (main setting); mixed: (1 − γ)·base + γ·reg (regulariser table)
+    "tcm": 0.0,  # λ, weight of the threshold-consistent margin, 1 in its publication
+    "tcm_pos_margin": 0.9,  # m+, positive pairs below are drawn together, publication
+    "tcm_neg_margin": 0.5,  # m−, negative pairs above are pushed apart, publication
 }
+LATER = (
+    "tcm",
+    "tcm_pos_margin",
+    "tcm_neg_margin",
+)  # not in a spec that leaves them alone: older run_ids stay
 
 
 @dataclass(frozen=True)

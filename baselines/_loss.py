@@ -1,7 +1,7 @@
 """Loss: what the trainer calls, around the method's own module.
 
-It checks the batch, works in float32 on L2-normalised embeddings whatever comes in, adds the similarity regulariser, and keeps
-the parts of the last value for the training curves. `baselines.build` makes it.
+It checks the batch, works in float32 on L2-normalised embeddings whatever comes in, adds the regularisers that any method may
+have, and keeps the parts of the last value for the training curves. `baselines.build` makes it.
 """
 
 from collections.abc import Callable
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from baselines._contrast import contrastive
 from benchmark.errors import UserError, unknown
 
 
@@ -24,7 +25,11 @@ class Seen:
 
 
 class Loss(nn.Module):
-    """criterion + γ · (mean of all n² cosines − s̃)²."""
+    """criterion + γ · (mean of all n² cosines − s̃)² + λ · threshold-consistent margin.
+
+    The margin is the mean of (m+ − s)₊ over the positive pairs below m+ plus the mean of (s − m−)₊ over the negative pairs above
+    m−: as a function, the contrastive loss.
+    """
 
     def __init__(
         self,
@@ -35,6 +40,9 @@ class Loss(nn.Module):
         gamma: float,
         s_tilde: float,
         reg_form: str,
+        tcm: float,
+        tcm_pos_margin: float,
+        tcm_neg_margin: float,
     ):
         super().__init__()
         if reg_form not in ("added", "mixed"):
@@ -42,6 +50,7 @@ class Loss(nn.Module):
         self.base = base
         self.embedding_dim, self.needs = embedding_dim, needs
         self.gamma, self.s_tilde, self.reg_form = gamma, s_tilde, reg_form
+        self.tcm, self.tcm_margins = tcm, (tcm_pos_margin, tcm_neg_margin)
         self.parts: dict[str, Tensor] = {}  # terms of the last value, detached, before weighting
 
     def forward(self, embeddings: Tensor, labels: Tensor, seen: Seen | None = None) -> Tensor:
@@ -61,6 +70,10 @@ class Loss(nn.Module):
                 ).square()  # mean of all n² cosines = |mean of f|²
                 self.parts["reg"] = reg.detach()
                 loss = (loss if self.reg_form == "added" else (1 - self.gamma) * loss) + self.gamma * reg
+            if self.tcm:
+                margin = contrastive(f @ f.T, labels, *self.tcm_margins)
+                self.parts["tcm"] = margin.detach()
+                loss = loss + self.tcm * margin
         return loss
 
     def parameter_groups(self, lr: float, proxy_lr: float) -> list[dict]:

@@ -92,6 +92,7 @@ def resolved(study: Study, dataset: str, method: str, protocol: str, changes: Ma
     typed = {
         key: _typed(value, card.params.get(key))
         for key, value in baselines.checked_params(card, params).items()
+        if key not in baselines.LATER or value != card.params[key]
     }
     return RunSpec(**{"dataset": dataset, "method": method, "protocol": protocol, "params": typed, **fields})
 

@@ -96,7 +96,9 @@ class Group:
         return self.finals[0][1].method
 
     def _changed(self, base: RunSpec, point: Point) -> RunSpec:
-        return base.replace(**{f"params.{k}" if k in base.params else k: v for k, v in point.items()})
+        return base.replace(
+            **{f"params.{k}" if k in base.params or k not in FIELDS else k: v for k, v in point.items()}
+        )
 
     def trial_specs(self, point: Point) -> list[RunSpec]:
         key = as_json(point)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from loss_batches import batch, with_seen
+from pytorch_metric_learning.losses import ThresholdConsistentMarginLoss
 
 import baselines
 from benchmark.errors import UserError
@@ -356,3 +357,16 @@ def test_the_similarity_regulariser_joins_any_method(name, form):
     expected = (base if form == "added" else 0.7 * base) + 0.3 * reg
     assert loss(embeddings, labels).item() == pytest.approx(expected, rel=1e-9)
     assert loss.parts["reg"].item() == pytest.approx(reg, rel=1e-9)
+
+
+@every_method
+def test_the_threshold_consistent_margin_joins_any_method(name):
+    embeddings, labels = batch("unequal", dtype=torch.float64)
+    base, base_grad = value_and_gradient(build(name), embeddings, labels)
+    loss = build(name, tcm=0.7, tcm_pos_margin=0.8, tcm_neg_margin=0.3)
+    value, grad = value_and_gradient(loss, embeddings, labels)
+    margin = ThresholdConsistentMarginLoss(margin_plus=0.8, margin_minus=0.3)(embeddings, labels)
+    (pull,) = torch.autograd.grad(margin, embeddings)
+    assert value.item() == pytest.approx((base + 0.7 * margin).item(), rel=1e-9)
+    assert loss.parts["tcm"].item() == pytest.approx(margin.item(), rel=1e-9)
+    torch.testing.assert_close(grad, base_grad + 0.7 * pull, rtol=1e-6, atol=1e-9)

@@ -112,3 +112,11 @@ def test_bad_input_is_one_line_and_exit_code_2(desk: Desk, arguments: list[str],
     assert len(done.stderr.strip().splitlines()) == 1, done.stderr
     for word in words:
         assert word in done.stderr
+
+
+def test_a_spec_names_the_later_regulariser_only_where_it_is_used(load):
+    """Else every run_id that was stored before it existed would change."""
+    plain = planner.resolved(load(), "glyphs", "triplet", "test", {})
+    used = planner.resolved(load(), "glyphs", "triplet", "test", {"params.tcm": 1})
+    assert not set(plain.params) & set(baselines.LATER)
+    assert used.params == {**plain.params, "tcm": 1.0}
