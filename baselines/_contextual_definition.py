@@ -1,7 +1,7 @@
 """Contextual similarity w of a cosine-similarity matrix s, in dense matrices with autograd: the definition and its ablations.
 
 Steps 1–3 of the paper (section 3, appendix E.3). `contextual.py` calls it for the ablations; for the loss itself it has a faster
-form with the same numbers (`_context.py`).
+form with the same numbers (`_contextual_fast.py`).
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Value and gradient of λ L_context + μ L_contrast together, without autograd: the form in which `contextual.py` trains.
 
 Both need the same neighbourhoods, so one pass makes the loss and its gradient with respect to the embeddings. Two ways give
-the same numbers: dense products (here), and neighbour lists (`_neighbours.py`) where neighbourhoods are small beside the batch.
+the same numbers: dense products (here), and neighbour lists (`_contextual_lists.py`) where neighbourhoods are small.
 """
 
 from dataclasses import dataclass

@@ -2,7 +2,7 @@
 
 A neighbourhood holds about ten of n samples, so the indicator matrices of the paper are lists of pairs, and products of
 them are walks i → p → j along two lists. |Nᶜᵢ ∩ Nᶜⱼ| = n − |Nᵢ| − |Nⱼ| + |Nᵢ ∩ Nⱼ| turns everything about M₋ into sizes
-of lists and a rank-one part of the gradient. `_context.py` asks `find` whether to come here.
+of lists and a rank-one part of the gradient. `_contextual_fast.py` asks `find` whether to come here.
 """
 
 from dataclasses import dataclass

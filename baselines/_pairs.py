@@ -1,7 +1,7 @@
 """Pairs: a sparse n × n matrix as the list of its places (i, j), for the contextual loss on neighbour lists.
 
 A product of two such matrices is a walk i → p → j along two lists (`walks`); a product with a tall dense one is a weighted sum of
-its rows (`times`). Used by `_neighbours.py`.
+its rows (`times`). Used by `_contextual_lists.py`.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """RunSpec: everything that decides the outcome of one training run, and nothing else.
 
-A study is expanded into RunSpecs (`planner.py`), a RunSpec is trained and judged (`run.py`), and the result is stored under
+A study is expanded into RunSpecs (`plan.py`), a RunSpec is trained and judged (`run.py`), and the result is stored under
 `RunSpec.run_id` (`store.py`). The number of workers, the device and the folders are not here: they do not change a number.
 """
 

@@ -38,6 +38,14 @@ def test_every_file_that_is_named_is_there(page):
     assert [str(path) for path in places if not path.exists()] == []
 
 
+def test_every_module_that_is_named_is_there():
+    code = [path for room in ("benchmark", "baselines", "plots") for path in ROOT.glob(f"{room}/**/*.py")]
+    known = {path.name for path in code} | {"setup.py", "NAME.py", "hardest_pairs.py"}
+    for page in PAGES + code:
+        named = re.findall(r"`(\w+\.py)`", page.read_text(encoding="utf-8"))
+        assert set(named) <= known, page
+
+
 def lines(page: Path) -> list[str]:
     """The command lines of a page's code blocks and of its text."""
     text = page.read_text(encoding="utf-8").replace("\\\n", " ")

@@ -14,8 +14,6 @@ import numpy as np
 
 from benchmark.errors import UserError, unknown
 
-SUMMARY = "metrics of embeddings in an .npz or Parquet file"
-
 
 @dataclass(frozen=True)
 class Stored:

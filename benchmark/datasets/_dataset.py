@@ -1,6 +1,6 @@
 """Dataset: labels on every level, the class-disjoint split, and where the images come from.
 
-Each module of this folder that has an `open` makes one; `corruption.py` spoils it, the samplers draw from it
+Each module of this folder that has an `open` makes one; `training_set.py` spoils it, the samplers draw from it
 and `loading.py` reads its images. To look at one: `python -m benchmark show DATASET`.
 """
 

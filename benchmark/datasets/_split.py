@@ -1,6 +1,6 @@
 """Class-disjoint splits of data that has none: half of the classes train, the other half is never seen.
 
-Used for tables (`table.py`), folders (`folder.py`) and the torchvision data sets.
+Used for tables (`_table.py`), folders (`_folder.py`) and the torchvision data sets.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Resolution: a line of a study (data set, method, protocol, variation) into a RunSpec that says everything.
 
 Defaults, setting, published values, the study and the variation are laid over each other here and nowhere
-else; `planner.py` multiplies the result by seeds and learning rates.
+else; `plan.py` multiplies the result by seeds and learning rates.
 """
 
 from collections.abc import Iterable, Mapping

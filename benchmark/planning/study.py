@@ -1,7 +1,7 @@
 """A study: one TOML file that reads like the experiment section of a paper, checked before anything runs.
 
 `load("main", "quick")` reads `studies/main.toml`, lays its `[scale.quick]` and then any `--set key=value`
-over it, and `planner.py` expands the result into runs. `python -m benchmark list studies` shows what there
+over it, and `plan.py` expands the result into runs. `python -m benchmark list studies` shows what there
 is.
 """
 

@@ -16,7 +16,6 @@ from benchmark.errors import UserError
 from benchmark.running import provenance as environment
 from benchmark.running.worker import THREAD_LIMITS, start_process
 
-BACKENDS = ("loky", "dask", "sequential")
 REFRESH = 2.0  # seconds between looks at the size of a cluster
 
 

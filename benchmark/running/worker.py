@@ -1,6 +1,6 @@
 """The worker's side of a run: one spec in, one whole row out, whatever happens in between.
 
-`runner.py` sends `work` to a process of this machine or of a cluster. A run that raises becomes a row with
+`scheduler.py` sends `work` to a process of this machine or of a cluster. A run that raises becomes a row with
 its traceback; only a full disk is passed on, because no other run could be stored either.
 """
 
