@@ -21,7 +21,7 @@ from benchmark.shipped import PUBLISHED, STUDIES, reference
 CODE = Path(__file__).parents[1]
 SOURCES = ("plots/**/*.py", "benchmark/**/*.py", "baselines/*.py")
 READ = ("runs/*.parquet", "studies/*/*.parquet", "bench/*.parquet", "synthetic/*.parquet")
-LIBRARIES = ("matplotlib", "numpy", "pandas", "pyarrow", "scipy")
+LIBRARIES = ("matplotlib", "numpy", "pandas", "pyarrow", "scipy", "seaborn")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What the figures over λ, noise or batch size share: values as columns, lines with bars over seeds, sentences.
 
-A figure takes its runs with `final_runs`, draws them with `draw_bars` or `draw_curve`, and `words` makes the caption of
-the same runs, so that it cannot describe other bars than those drawn.
+A figure takes its runs with `final_runs`, draws them with `draw_line`, and `words` makes the caption of the
+same runs, so that it cannot describe other bars than those drawn.
 """
 
 import json
@@ -63,47 +63,37 @@ def spread(values: Iterable[float]) -> tuple[float, float, float]:
     return (float(x.mean()), float(x.min()), float(x.max())) if len(x) else (np.nan, np.nan, np.nan)
 
 
-def table(runs: pd.DataFrame, by: str, metric: str, log: bool = False) -> pd.DataFrame:
-    """by, mean, low, high: one row a value of `by`; with `log`, of the logarithms, so that none falls below 0."""
-    done = data.finished(runs) if "status" in runs else runs
-    rows = []
-    for value, group in done.groupby(by, sort=True):
-        values = spread(np.log(group[metric].clip(lower=1e-9)) if log else group[metric])
-        rows.append((value, *(np.exp(values) if log else values)))
-    return pd.DataFrame(rows, columns=[by, "mean", "low", "high"]).dropna(subset=["mean"])
-
-
-def draw_bars(
+def draw_line(
     axis: Axes,
-    runs: pd.DataFrame,
+    points: pd.DataFrame,
     by: str,
     metric: str,
     shift: float = 0.0,
-    positions: dict[float, float] | None = None,
+    places: dict[float, float] | None = None,
     log: bool = False,
+    shown: str = "bars",
     **look: Any,
 ) -> None:
-    """A line through the means with a bar of their spread at each value of `by`; `shift` keeps bars apart."""
-    found = table(runs.dropna(subset=[metric]), by, metric, log)
-    if found.empty:  # nothing of this line has been run
-        return
-    x = found[by].astype(float) if positions is None else found[by].map(positions)
-    bars = [found["mean"] - found["low"], found["high"] - found["mean"]]
-    drawn = {"capsize": 1.5, "elinewidth": 0.7, "capthick": 0.7, "markersize": 3.5} | look
-    axis.errorbar(x + shift, found["mean"], yerr=bars, **drawn)
+    """A line through the means over seeds at each value of `by`, with bars or a band of their spread.
 
+    `shift` keeps the bars of several lines apart; with `log` means are geometric, so that no bar falls below 0.
+    """
+    import seaborn  # only where a figure is made
 
-def draw_curve(
-    axis: Axes, points: pd.DataFrame, by: str, metric: str, log: bool = False, **look: Any
-) -> None:
-    """A line over training with a band of the spread over seeds."""
-    found = table(points.dropna(subset=[metric]), by, metric, log)
-    if found.empty:  # nothing of this line has been run
+    done = data.finished(points) if "status" in points else points
+    done = done.dropna(subset=[metric])
+    if done.empty:  # nothing of this line has been run
         return
-    axis.plot(found[by], found["mean"], **look)
-    axis.fill_between(
-        found[by], found["low"], found["high"], color=look.get("color"), alpha=0.15, linewidth=0
-    )
+    x = (done[by].astype(float) if places is None else done[by].map(places)) + shift
+    to, back = (np.log, np.exp) if log else (np.asarray, np.asarray)
+    bars = {"capsize": 1.5, "elinewidth": 0.7, "capthick": 0.7}
+    edge = {"markersize": 3.5, "markeredgecolor": look.get("color")}  # seaborn's white edges hide open marks
+    seaborn.lineplot(
+        x=x.to_numpy(), y=done[metric].clip(lower=1e-9 if log else None).to_numpy(), ax=axis, legend=False,
+        estimator=lambda values: back(spread(to(values))[0]),
+        errorbar=lambda values: back(spread(to(values))[1:]),
+        err_style=shown, err_kws=bars if shown == "bars" else {"alpha": 0.15, "linewidth": 0}, **(edge | look),
+    )  # fmt: skip
 
 
 def shifts(count: int, width: float) -> list[float]:

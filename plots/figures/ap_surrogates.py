@@ -10,7 +10,7 @@ from plots import style
 from plots.catalogue import made_from
 from plots.data import Results, datasets, finished
 from plots.figures._drawing import PAGE, Drawing, figure, percent_axis
-from plots.figures._lines import MARKERS, draw_bars, final_runs, shifts, words
+from plots.figures._lines import MARKERS, draw_line, final_runs, shifts, words
 
 METRICS = {"train/R@1": "train R@1 (%)", "test/R@1": "test R@1 (%)"}
 ORDER = ("contextual", "roadmap", "smooth_ap", "softbin_ap", "blackbox_ap")
@@ -74,7 +74,7 @@ def _draw_line(axis, runs, metric, rate, margin, look, shift, places) -> None:
     if not (mine["params.lam"] == 1).any():
         mine = pd.concat([mine, of_rate[of_rate["params.lam"] == 1]])
     number, which = look
-    draw_bars(
+    draw_line(
         axis, mine, "params.lam", metric, shift, places, color=COLOURS[(2 * number + which) % 4],
         marker=MARKERS[2 * number + which], linestyle="-" if which == 0 else "--", linewidth=1,
         label=f"lr {rate:g}, δ₊ {margin:g}",

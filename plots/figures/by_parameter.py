@@ -11,7 +11,7 @@ from plots import style
 from plots.catalogue import made_from
 from plots.data import Results, datasets, finished
 from plots.figures._drawing import PAGE, Drawing, figure, percent_axis
-from plots.figures._lines import MARKERS, close, draw_bars, even_axis, final_runs, panels, shifts, words
+from plots.figures._lines import MARKERS, close, draw_line, even_axis, final_runs, panels, shifts, words
 from plots.tables.variants import ABLATIONS
 
 METRIC, LAM = "test/R@1", "params.lam"
@@ -43,7 +43,7 @@ def ablation_by_lambda(frame: pd.DataFrame, results: Results) -> Drawing:
             mine = runs[(runs["dataset"] == dataset) & (runs["params.variant"] == variant)]
             title = ABLATIONS.get(variant, variant).replace("L_context", "$L_{context}$")
             look: dict[str, Any] = {"linewidth": 0.9, "label": title} | VARIANTS[variant]
-            draw_bars(axis, mine, LAM, METRIC, shift, places, **look)
+            draw_line(axis, mine, LAM, METRIC, shift, places, **look)
         axis.set_ylabel("test R@1 (%)")
         percent_axis(axis.yaxis)
     what = (
@@ -66,7 +66,7 @@ def ablation_lambda_gamma(frame: pd.DataFrame, results: Results) -> Drawing:
         for shift, (rate, gamma) in zip(shifts(len(lines), 0.3), lines, strict=True):
             mine = runs[(runs["dataset"] == dataset) & (runs["lr"] == rate) & (runs["params.gamma"] == gamma)]
             number = rates.index(rate)
-            draw_bars(
+            draw_line(
                 axis, mine, LAM, METRIC, shift, places, color=COLOURS[number % 4],
                 marker=MARKERS[number], linestyle=LINES[gammas.index(gamma) % 4],
                 markerfacecolor="white" if gamma == 0 else COLOURS[number % 4],
@@ -100,7 +100,7 @@ def detach(frame: pd.DataFrame, results: Results) -> Drawing:
     for dataset, axis in axes.items():
         for shift, (variant, look) in zip((-0.008, 0.008), looks.items(), strict=True):
             mine = runs[(runs["dataset"] == dataset) & (runs["params.variant"] == variant)]
-            draw_bars(axis, mine, LAM, METRIC, shift, **look)
+            draw_line(axis, mine, LAM, METRIC, shift, **look)
         axis.set(xlabel="λ", ylabel="test R@1 (%)")
         percent_axis(axis.yaxis)
     what = (
@@ -124,7 +124,7 @@ def hyperparameters(frame: pd.DataFrame, results: Results) -> Drawing:
                 (runs["dataset"] == dataset) & (runs[others] == [usual[name] for name in others]).all(axis=1)
             ]
             places = even_axis(axis, mine[key].unique(), symbol)
-            draw_bars(axis, mine, key, METRIC, 0.0, places, color=CONTEXTUAL, marker="o")
+            draw_line(axis, mine, key, METRIC, 0.0, places, color=CONTEXTUAL, marker="o")
             axis.axvline(places[usual[key]], color="0.7", linestyle=":", linewidth=1, zorder=0)
             axis.set_xlim(-0.4, len(places) - 0.6)
         row[0].set_ylabel(("" if len(names) == 1 else f"{dataset}: ") + "test R@1 (%)")

@@ -15,8 +15,7 @@ from plots.figures._drawing import PAGE, Drawing, figure, percent_axis
 from plots.figures._lines import (
     close,
     curves,
-    draw_bars,
-    draw_curve,
+    draw_line,
     final_runs,
     lam_looks,
     log_axis,
@@ -81,7 +80,8 @@ def _draw_full_batch(axis: Axes, results: Results) -> str:
     points = curves(whole, "params.lam")
     ends = [lam for lam in sorted(points["params.lam"].unique()) if lam in (0.0, 1.0)]
     for lam, look in lam_looks(ends).items():
-        draw_curve(axis, points[points["params.lam"] == lam], "step", LOSS, log=True, markersize=3, **look)
+        mine = points[points["params.lam"] == lam]
+        draw_line(axis, mine, "step", LOSS, log=True, shown="band", markersize=3, **look)
     log_axis(axis.yaxis)
     axis.legend(fontsize=6)
     done = finished(whole)
@@ -105,7 +105,7 @@ def loss_curves(frame: pd.DataFrame, results: Results) -> Drawing:
             apart = shifts(len(looks), 0.04 * here["step"].max())
             for shift, (lam, look) in zip(apart, looks.items(), strict=True):
                 mine = here[here["params.lam"] == lam]
-                draw_bars(axis, mine, "step", metric, shift, log=metric == LOSS, **look)
+                draw_line(axis, mine, "step", metric, shift, log=metric == LOSS, **look)
             axis.set(xlabel="batches", title=dataset if len(names) > 1 else "")
         row[0].set(ylabel="$L_{context}$ on training data")
         log_axis(row[0].yaxis)

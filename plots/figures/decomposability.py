@@ -11,8 +11,7 @@ from plots.figures._drawing import PAGE, Drawing, figure, percent_axis
 from plots.figures._lines import (
     close,
     curves,
-    draw_bars,
-    draw_curve,
+    draw_line,
     final_runs,
     lam_looks,
     log_axis,
@@ -34,7 +33,7 @@ def decomposability(frame: pd.DataFrame, results: Results) -> Drawing:
     first = axes[0, 0]
     for shift, (lam, look) in zip(shifts(len(looks), 0.12), looks.items(), strict=True):
         places = {size: float(i) for i, size in enumerate(sizes)}
-        draw_bars(first, ends[ends["params.lam"] == lam], "batch_size", "train/R@1", shift, places, **look)
+        draw_line(first, ends[ends["params.lam"] == lam], "batch_size", "train/R@1", shift, places, **look)
     first.set(xlabel="batch size", ylabel="train R@1 at the end (%)", xticks=range(len(sizes)))
     first.set_xticklabels([f"{size:g}" for size in sizes[:-1]] + [f"{sizes[-1]:g}\n(whole set)"])
     percent_axis(first.yaxis)
@@ -45,8 +44,10 @@ def decomposability(frame: pd.DataFrame, results: Results) -> Drawing:
         for lam, look in zip((min(looks), max(looks)), ranges, strict=True):
             for size, line in ((sizes[0], ":"), (sizes[-1], "-")):
                 mine = points[(points["params.lam"] == lam) & (points["batch_size"] == size)]
-                label_of = {"label": f"λ = {lam:g}, batch {size:g}"}
-                draw_curve(axis, mine, "step", metric, log, linestyle=line, color=look["color"], **label_of)
+                draw_line(
+                    axis, mine, "step", metric, log=log, shown="band", linestyle=line, color=look["color"],
+                    label=f"λ = {lam:g}, batch {size:g}",
+                )  # fmt: skip
         axis.set(xlabel="steps", ylabel=label)
         if log:
             log_axis(axis.yaxis)

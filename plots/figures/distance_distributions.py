@@ -13,7 +13,7 @@ from scipy.special import gammaln
 from plots.catalogue import made_from
 from plots.data import Results, datasets, finished
 from plots.figures._drawing import PAGE, Drawing, figure
-from plots.figures._lines import close, final_runs, spread, words
+from plots.figures._lines import close, draw_line, final_runs, words
 
 TITLES = {"no_m_minus": "$M_+$ only", "full": "$M_+$ and $M_-$"}
 LOOKS = {"positive": ("#0173b2", "one class"), "negative": ("#d55e00", "two classes")}
@@ -52,12 +52,11 @@ def _draw(axis: Axes, runs: pd.DataFrame) -> str:
     edges = np.asarray(found[0]["edges"])
     middle, width = (edges[1:] + edges[:-1]) / 2, edges[1] - edges[0]
     for kind, (colour, label) in LOOKS.items():
-        shares = np.array(
-            [np.asarray(one[kind]) / (sum(one[kind]) * width) for one in found]
-        )  # (seeds, bins)
-        mean, low, high = np.array([spread(column) for column in shares.T]).T
-        axis.plot(middle, mean, color=colour, label=label)
-        axis.fill_between(middle, np.maximum(low, 0), high, color=colour, alpha=0.2, linewidth=0)
+        shares = pd.concat(
+            pd.DataFrame({"distance": middle, "density": np.asarray(one[kind]) / (sum(one[kind]) * width)})
+            for one in found
+        )
+        draw_line(axis, shares, "distance", "density", shown="band", color=colour, label=label)
     fine = np.linspace(0.001, 1.999, 400)
     axis.plot(
         fine,

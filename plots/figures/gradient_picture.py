@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap, TwoSlopeNorm
-from matplotlib.figure import Figure
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.lines import Line2D
 from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
@@ -31,7 +30,7 @@ def gradient_picture(results: Results) -> Drawing:
     _draw_step1(axes[0, 0], samples)
     _draw_parts(axes[0, 1], samples, 1)
     _draw_parts(axes[1, 0], samples, 2)
-    _draw_matrix(made, axes[1, 1], pairs)
+    _draw_matrix(axes[1, 1], pairs)
     made.legend(
         handles=[
             Line2D([], [], color=PUSH, marker=">", markersize=4, label="pushed apart"),
@@ -147,21 +146,24 @@ def _draw_arrow(axis: Axes, at: tuple[float, float], by: tuple[float, float], gr
     )  # fmt: skip
 
 
-def _draw_matrix(figure: Figure, axis: Axes, pairs: pd.DataFrame) -> None:
+def _draw_matrix(axis: Axes, pairs: pd.DataFrame) -> None:
+    import seaborn  # only where a figure is made
+
     n = int(pairs["a"].max()) + 1
     context, contrast = (
         pairs.pivot_table(index="a", columns="b", values=name).to_numpy() for name in ("context", "contrast")
     )
     shown = np.tril(context / np.abs(context).sum()) + np.triu(contrast / np.abs(contrast).sum())
     shown = np.sign(shown) * np.sqrt(np.abs(shown) / np.abs(shown).max())  # most are far below the largest
-    image = axis.imshow(shown, cmap=COLOURS, norm=TwoSlopeNorm(0, -1, 1), interpolation="nearest")
-    axis.plot([-0.5, n - 0.5], [-0.5, n - 0.5], color="0.3", linewidth=0.6)
-    axis.set(title="(d) all pairs", xticks=[], yticks=[])
+    seaborn.heatmap(
+        shown, ax=axis, cmap=COLOURS, vmin=-1, vmax=1, square=True, xticklabels=False, yticklabels=False, rasterized=True,
+        cbar_kws={"fraction": 0.045, "pad": 0.02, "ticks": [-1, 0, 1], "format": lambda value, _: PULLS[value]},
+    )  # fmt: skip
+    axis.plot([0, n], [0, n], color="0.3", linewidth=0.6)
+    axis.set_title("(d) all pairs")
     axis.text(0.97, 0.93, "$L_{contrast}$", transform=axis.transAxes, ha="right", bbox=NOTE)
     axis.text(0.03, 0.04, "$L_{context}$", transform=axis.transAxes, bbox=NOTE)
-    axis.grid(visible=False)
-    bar = figure.colorbar(image, ax=axis, fraction=0.045, pad=0.02, ticks=[-1, 0, 1])
-    bar.ax.set_yticklabels(["push", "0", "pull"])
 
 
+PULLS = {-1: "push", 0: "0", 1: "pull"}
 NOTE = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.5}

@@ -9,7 +9,7 @@ from plots import style
 from plots.catalogue import made_from
 from plots.data import Results, datasets, finished
 from plots.figures._drawing import PAGE, Drawing, figure, percent_axis
-from plots.figures._lines import close, draw_bars, final_runs, shifts, words
+from plots.figures._lines import close, draw_line, final_runs, shifts, words
 
 METRIC = "test/R@1"
 PANELS = {
@@ -32,7 +32,7 @@ def robustness(frame: pd.DataFrame, results: Results) -> Drawing:
             width = 0.02 * (values[-1] - values[0])
             for shift, method in zip(shifts(len(methods), width), methods, strict=True):
                 look = style.look(method)
-                draw_bars(
+                draw_line(
                     axis, mine[mine["method"] == method], key, METRIC, shift, color=look.colour,
                     marker=look.marker, label=style.title(method), linewidth=2 if method == "contextual" else 1,
                 )  # fmt: skip

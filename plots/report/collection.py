@@ -20,7 +20,7 @@ from PIL import Image
 from benchmark.errors import UserError
 from plots.catalogue import Entry, entries
 from plots.data import Results
-from plots.figures._drawing import RC, Drawing, settle
+from plots.figures._drawing import Drawing, settle, theme
 from plots.tables._table import Table
 
 DPI = 170  # sharp at twice the width that a figure has in a paper
@@ -124,7 +124,7 @@ def make(entry: Entry, results: Results) -> Made:
 
 def picture(drawing: Drawing) -> Picture:
     # Type 3 fonts take a third of the time; for printing there are the files of `python -m plots figures`.
-    with matplotlib.rc_context(RC | {"pdf.fonttype": 3}):
+    with matplotlib.rc_context(theme() | {"pdf.fonttype": 3}):
         settle(drawing.figure)
         raw = io.BytesIO()
         drawing.figure.savefig(raw, format="png", dpi=DPI, metadata={"Software": None})

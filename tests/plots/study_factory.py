@@ -104,5 +104,6 @@ def run_row(spec: RunSpec, status: str, metrics: dict[str, float]) -> dict[str, 
         "best_epoch": 5, "curve": json.dumps(curve), "histograms": "{}",
         "error": "Traceback" if failed else "", "seconds": 1.0, "peak_memory_mb": 100.0, "fingerprint": "f",
         "versions": "{}", "commit": "0" * 40, "dirty": False, "cpu": "cpu", "gpu": "",
+        "device": "cpu", "precision_used": "float32", "deterministic": True, "preparation": 0.0,
         "finished": "2026-01-01T00:00:00",
     }  # fmt: skip

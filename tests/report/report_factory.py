@@ -55,6 +55,7 @@ def row_of(spec: RunSpec, status: str, score: float, commit: str = "a" * 40) -> 
         "error": "" if ok else f"Traceback\nValueError: {HOSTILE}", "seconds": 2.5, "peak_memory_mb": 300.0,
         "fingerprint": f"data of {spec.dataset}", "versions": '{"torch":"2"}', "commit": commit,
         "dirty": False, "cpu": "cpu", "gpu": "", "finished": "2026-01-01T00:00:00",
+        "device": "cpu", "precision_used": "float32", "deterministic": True, "preparation": 0.0,
     }  # fmt: skip
 
 
