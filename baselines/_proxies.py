@@ -7,18 +7,21 @@ Its constructors draw the proxies; the methods' files pass them a generator, so 
 import torch
 from torch import Tensor, nn
 
+from baselines._loss import Seen
 from benchmark.errors import UserError
 
 
 class ProxyLoss(nn.Module):
+    loss: nn.Module
+
     def __init__(self, loss: nn.Module, num_classes: int):
         super().__init__()
         self.loss, self.num_classes = loss, num_classes
         self.rows: dict[int, int] = {}  # label -> row of the proxies
 
-    def forward(self, f: Tensor, labels: Tensor) -> Tensor:
+    def forward(self, f: Tensor, labels: Tensor, *seen: Seen) -> Tensor:
         rows = torch.tensor([self.row(label) for label in labels.tolist()], device=labels.device)  # (n,)
-        return self.loss(f, rows)
+        return self.loss(f, rows, *seen)
 
     @property
     def parts(self) -> dict[str, Tensor]:

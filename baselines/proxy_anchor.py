@@ -26,7 +26,7 @@ PARAMS = {
 
 def build(
     *, num_classes: int, embedding_dim: int, margin: float, alpha: float, generator: torch.Generator
-) -> nn.Module:
+) -> ProxyLoss:
     init = partial(nn.init.kaiming_normal_, mode="fan_out", generator=generator)
     loss = ProxyAnchorLoss(num_classes, embedding_dim, margin=margin, alpha=alpha, weight_init_func=init)
     return ProxyLoss(loss, num_classes)

@@ -25,7 +25,7 @@ PARAMS = {
 
 def build(
     *, num_classes: int, embedding_dim: int, softmax_scale: float, generator: torch.Generator
-) -> nn.Module:
+) -> ProxyLoss:
     init = partial(nn.init.normal_, generator=generator)
     loss = ProxyNCALoss(num_classes, embedding_dim, softmax_scale=softmax_scale, weight_init_func=init)
     return ProxyLoss(loss, num_classes)

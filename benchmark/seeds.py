@@ -8,8 +8,12 @@ The global random state of torch, numpy and Python is never used.
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import torch
 
 
 def seed(*names: object) -> int:
@@ -36,3 +40,14 @@ def isolated_torch(*names: object) -> Iterator[None]:
     with torch.random.fork_rng():
         torch.manual_seed(seed(*names))
         yield
+
+
+@contextmanager
+def drawing_from(generator: "torch.Generator") -> Iterator[None]:
+    """The same, but what is drawn inside comes from `generator`, which goes on where it was left."""
+    import torch
+
+    with torch.random.fork_rng(devices=[]):
+        torch.set_rng_state(generator.get_state())
+        yield
+        generator.set_state(torch.get_rng_state())

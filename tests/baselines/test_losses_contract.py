@@ -13,6 +13,7 @@ from loss_batches import batch, with_seen
 from pytorch_metric_learning.losses import ThresholdConsistentMarginLoss
 
 import baselines
+from baselines._proxies import ProxyLoss
 from benchmark.errors import UserError
 
 METHODS = baselines.names()
@@ -29,9 +30,6 @@ THE_PAPERS = [
 ]
 THE_PAPERS += ["fast_ap", "smooth_ap", "roadmap", "softbin_ap", "blackbox_ap", "untrained"]
 
-BANKS = ["center_contrastive"]  # of class centres that are no parameters
-MINED = ["triplet", "margin"]  # by draws
-
 every_method = pytest.mark.parametrize("name", METHODS)
 
 
@@ -41,10 +39,11 @@ def build(name, d=12, classes=48, **params):
     return loss
 
 
-PROXIES = [
-    name
-    for name, loss in ((name, build(name)) for name in METHODS)
-    if list(loss.parameters()) and not any(hasattr(module, "layers") for module in loss.modules())
+BUILT = {name: build(name) for name in METHODS}
+CLASSES = [name for name, loss in BUILT.items() if isinstance(loss.base, ProxyLoss)]  # with a row for each
+PROXIES = [name for name in CLASSES if list(BUILT[name].parameters())]
+DRAWN = [
+    name for name, loss in BUILT.items() if any(hasattr(module, "generator") for module in loss.modules())
 ]
 
 
@@ -149,12 +148,12 @@ def test_labels_need_not_be_contiguous(name):
     value, grad = value_and_gradient(loss, embeddings, spread)
     assert grad.isfinite().all()
     if (
-        name not in PROXIES
+        name not in CLASSES
     ):  # those draw a proxy per class, so another numbering pairs other proxies with classes
         assert value.item() == pytest.approx(build(name)(embeddings, labels).item(), rel=1e-6)
 
 
-@pytest.mark.parametrize("name", sorted({*METHODS} - {*MINED}))
+@pytest.mark.parametrize("name", sorted({*METHODS} - {*DRAWN}))
 def test_order_of_the_batch_does_not_matter(name):
     embeddings, labels = batch("unequal", dtype=torch.float64)
     order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(1))
@@ -216,7 +215,7 @@ def test_nothing_depends_on_global_random_state_or_changes_it(name):
     torch.testing.assert_close(parameters, same_parameters, rtol=0, atol=0)
 
 
-@pytest.mark.parametrize("name", [*PROXIES, *MINED])
+@pytest.mark.parametrize("name", sorted({*PROXIES, *DRAWN}))
 def test_a_given_generator_decides_what_is_drawn(name):
     embeddings, labels = batch("shuffled")
     values = [
@@ -231,15 +230,12 @@ def test_parameters_come_with_their_learning_rate(name):
     loss = build(name, classes=7)
     groups = loss.parameter_groups(lr=0.01, proxy_lr=100)
     assert sorted(id(p) for group in groups for p in group["params"]) == sorted(map(id, loss.parameters()))
-    layers = {id(p) for p in loss.base.layers.parameters()} if hasattr(loss.base, "layers") else set()
+    owners = [module for module in loss.modules() if hasattr(module, "layers")]
+    times = {id(p): getattr(m, "layers_lr", 1) for m in owners for p in m.layers.parameters()}
     for group in groups:
-        at_rate_of_layers = {id(p) in layers for p in group["params"]}
-        assert len(at_rate_of_layers) == 1
-        times = getattr(loss.base, "layers_lr", 1) if at_rate_of_layers == {True} else 100
-        assert group["lr"] == pytest.approx(times * 0.01)
-    if name in PROXIES:
-        (proxies,) = [p for group in groups for p in group["params"]]
-        assert proxies.numel() % (7 * 12) == 0  # as many vectors for each class
+        for p in group["params"]:
+            assert group["lr"] == pytest.approx(times.get(id(p), 100) * 0.01)
+            assert id(p) in times or p.numel() % (7 * 12) == 0  # as many vectors for each class
 
 
 @pytest.mark.parametrize("name", [name for name in METHODS if baselines.card(name).needs])
@@ -331,7 +327,7 @@ def test_an_unknown_ablation_is_answered_with_the_nearest():
         build("contextual", variant="no_m_minsu")
 
 
-@pytest.mark.parametrize("name", [*PROXIES, *BANKS])
+@pytest.mark.parametrize("name", CLASSES)
 def test_more_classes_than_proxies_are_named(name):
     embeddings, labels = batch("shuffled")
     with pytest.raises(UserError, match="num_classes = 5 fits labels 0 … 4"):
