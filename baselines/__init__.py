@@ -6,6 +6,7 @@ loss that the trainer calls. Files that start with an underscore are parts that 
 """
 
 import ast
+import hashlib
 import importlib
 import inspect
 import math
@@ -14,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmark import sources
 from benchmark.errors import UserError, unknown
 
 if TYPE_CHECKING:
@@ -37,6 +39,9 @@ WORDS = (
     "TRAINS",
     "PROXIES",
 )
+TOLD = tuple(
+    word for word in WORDS if word not in ("NEEDS", "TRAINS")
+)  # the rest stands in the spec, or changes no run
 SAMPLERS = ("balanced", "shuffle")
 GROUPS = {
     "paper": "trained in the paper",
@@ -102,6 +107,16 @@ def card(name: str) -> Card:
         raise unknown("method", name, names(), LIST)
     path = FOLDER / f"{name}.py"
     return _read(path, path.stat().st_mtime_ns)
+
+
+def fingerprint(name: str) -> str:
+    """Of the method's code: its file, the shared parts it is built from and the wrapper around every loss.
+
+    What a file says of its method without changing a run (title, source, what is searched) does not count.
+    """
+    paths = [FOLDER / f"{card(name).name}.py", FOLDER / "_loss.py"]
+    prints = [sources.fingerprint(path, FOLDER.parent, without=("benchmark",), aside=TOLD) for path in paths]
+    return hashlib.sha256("".join(prints).encode()).hexdigest()[:16]
 
 
 def build(

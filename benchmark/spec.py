@@ -97,6 +97,9 @@ class RunSpec:
     validation_share: float = 0.2  # of the training classes, with protocol = validation
     phase: str = "final"  # tuning seeds and final seeds are disjoint
     seed: int = 0
+    # identity: fingerprints that planning fills in (`planning/identity.py`); "": not recorded
+    code: str = later("")  # of the method's file and what it is built from
+    data: str = later("")  # of the data set's content; "" for data that come with the project
     recipe: int = RECIPE
 
     def __post_init__(self) -> None:
@@ -138,6 +141,10 @@ class RunSpec:
     def run_id(self) -> str:
         return hashlib.sha256(self.canonical().encode()).hexdigest()[:16]
 
+    @property
+    def base_id(self) -> str:
+        return base_id(self.canonical())
+
     def __hash__(self) -> int:
         return hash(self.run_id)
 
@@ -154,6 +161,12 @@ class RunSpec:
     @classmethod
     def from_json(cls, text: str) -> "RunSpec":
         return cls(**json.loads(text))
+
+
+def base_id(canonical: str) -> str:
+    """What was asked, whatever the code and data that answered: the same for runs that differ in these alone."""
+    asked = {name: value for name, value in json.loads(canonical).items() if name not in ("code", "data")}
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _checked(name: str, value: object, annotation: object) -> object:

@@ -2,11 +2,13 @@
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from benchmark.errors import UserError
 from benchmark.planning import study
-from benchmark.results.store import Store
+from benchmark.planning.identity import EXECUTOR, Identity, seen
+from benchmark.results.store import Outcome, Store
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -20,6 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--datasets", default="", metavar="A,B", help="on these data sets instead of the study's own"
     )
     parser.add_argument("--methods", default="", metavar="A,B", help="only these methods of the study")
+    parser.add_argument("--data", type=Path, default=Path("data"), metavar="DIR", help="default: data")
     results(parser)
 
 
@@ -38,6 +41,11 @@ def load(args: argparse.Namespace) -> list[study.Study]:
         study.load(name, args.scale, args.overrides, _names(args.datasets), _names(args.methods))
         for name in asked
     ]
+
+
+def identity(args: argparse.Namespace, outcomes: Mapping[str, Outcome]) -> Identity:
+    """The code and the data that runs would be made of."""
+    return Identity(args.data, getattr(args, "executor", EXECUTOR), seen(outcomes.values()))
 
 
 def store(args: argparse.Namespace) -> Store:

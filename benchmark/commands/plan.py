@@ -9,6 +9,7 @@ import json
 
 from benchmark.commands import _options as _selection
 from benchmark.planning import plan as planner
+from benchmark.planning import tuning
 from benchmark.planning.estimate import Estimate, in_words
 from benchmark.planning.plan import Family, Known
 from benchmark.planning.study import Study
@@ -26,10 +27,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     studies = _selection.load(args)
-    outcomes = _selection.store(args).outcomes()
+    store = _selection.store(args)
+    outcomes = store.outcomes()
+    identity = _selection.identity(args, outcomes)
+    tuning.recall(tuning.memory(store.results))
     if args.json:
         for study in studies:
-            for family in planner.families(study):
+            for family in planner.families(study, identity):
                 for task in family.known(outcomes).tasks:
                     outcome = outcomes.get(task.spec.run_id)
                     print(
@@ -40,7 +44,7 @@ def execute(args: argparse.Namespace) -> int:
     every: dict[str, RunSpec] = {}
     waiting: set[str] = set()
     for study in studies:
-        families = planner.families(study)
+        families = planner.families(study, identity)
         known = [family.known(outcomes) for family in families]
         every |= {task.spec.run_id: task.spec for one in known for task in one.tasks}
         waiting = waiting.union(*(one.waiting for one in known))
@@ -50,6 +54,7 @@ def execute(args: argparse.Namespace) -> int:
         seconds = in_words(estimate.total(missing, len(waiting), args.jobs))
         total, to_do = len(every) + len(waiting), len(missing) + len(waiting)
         print(f"together {total} different runs, {to_do} to do; time: {seconds}")
+    tuning.remember(tuning.memory(store.results))
     return 0
 
 

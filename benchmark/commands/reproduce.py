@@ -10,9 +10,10 @@ from pathlib import Path
 
 from benchmark.commands import _options as _selection
 from benchmark.errors import UserError
+from benchmark.planning.identity import EXECUTOR, code_of
 from benchmark.results.rerun import Comparison, compare
 from benchmark.results.store import Store
-from benchmark.running.worker import EXECUTOR, THREAD_LIMITS, Job, work
+from benchmark.running.worker import THREAD_LIMITS, Job, work
 from benchmark.spec import RunSpec
 
 
@@ -49,7 +50,9 @@ def again(store: Store, run_id: str, data: Path, executor: str) -> Comparison:
             f"run {run_id} was made from a spec that this version reads differently "
             f"(recipe {stored['recipe']}); use its commit {stored['commit'] or '(not recorded)'}"
         )
-    now = work(spec, Job(data=data.absolute(), checkpoints=None, executor=executor))
+    if spec.code and spec.code != code_of(spec.method, executor):
+        print(f"{run_id}: made by other code of {spec.method} ({spec.code}) than is here now")
+    now = work(spec, Job(data=data.absolute(), checkpoints=None, executor=executor, same_code=False))
     return compare(stored, now)
 
 

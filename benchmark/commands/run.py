@@ -16,15 +16,14 @@ import os
 import shlex
 import signal
 import sys
-from pathlib import Path
 
 from benchmark.commands import _options as _selection
-from benchmark.running.worker import EXECUTOR, THREAD_LIMITS
+from benchmark.planning.identity import EXECUTOR
+from benchmark.running.worker import THREAD_LIMITS
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     _selection.configure(parser)
-    parser.add_argument("--data", type=Path, default=Path("data"), metavar="DIR", help="default: data")
     parser.add_argument(
         "--jobs", type=int, metavar="N", help="runs at a time (default: one per graphics card, or core)"
     )

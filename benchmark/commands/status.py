@@ -5,12 +5,18 @@ python -m benchmark status all --scale laptop
 """
 
 import argparse
+import json
 from collections import Counter
+from collections.abc import Iterator
 
 from benchmark.commands import _options as _selection
 from benchmark.planning import plan as planner
+from benchmark.planning import tuning
+from benchmark.planning.identity import Identity
+from benchmark.planning.plan import Known
 from benchmark.planning.study import Study
 from benchmark.results.store import Outcome, Store
+from benchmark.spec import RunSpec, base_id
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -21,12 +27,16 @@ def execute(args: argparse.Namespace) -> int:
     """3 if a run failed, as for `run`."""
     store = _selection.store(args)
     outcomes = store.outcomes()
-    failed = [_print(study, store, outcomes) for study in _selection.load(args)]
+    identity, specs = _selection.identity(args, outcomes), store.specs()
+    tuning.recall(tuning.memory(store.results))
+    failed = [_print(study, store, outcomes, identity, specs) for study in _selection.load(args)]
     return 3 if any(failed) else 0
 
 
-def _print(study: Study, store: Store, outcomes: dict[str, Outcome]) -> bool:
-    known = [family.known(outcomes) for family in planner.families(study)]
+def _print(
+    study: Study, store: Store, outcomes: dict[str, Outcome], identity: Identity, specs: dict[str, str]
+) -> bool:
+    known = [family.known(outcomes) for family in planner.families(study, identity)]
     states: dict[str, dict[str, str]] = {method: {} for method in study.methods}
     for one in known:
         for task in one.tasks:
@@ -46,9 +56,29 @@ def _print(study: Study, store: Store, outcomes: dict[str, Outcome]) -> bool:
         failed += broken
         counts = f"{count['ok']:>5}  {count['diverged']:>8}  {len(broken):>6}  {count['missing']:>7}"
         print(f"  {method:{width}}  {counts}")
+    for method, others, why in _others(known, specs):
+        print(f"  {method}: {others} more runs of {why}; kept, and not counted with these")
     for run_id, row in store.rows(failed).items():
         reason = (row["error"] or row["status"]).strip().splitlines()[-1]
         print(f"  {row['method']} {run_id}: {row['status']}: {reason}")
     if failed:
         print(f"  tracebacks: the column `error` of {store.runs}; once more: run {study.name} --retry-failed")
     return bool(failed)
+
+
+def _others(known: list[Known], specs: dict[str, str]) -> Iterator[tuple[str, int, str]]:
+    """Stored runs of the same specs by other code or on other data: method, how many, and what they are of."""
+    planned: dict[str, RunSpec] = {task.spec.base_id: task.spec for one in known for task in one.tasks}
+    ids = {task.spec.run_id for one in known for task in one.tasks}
+    counts: Counter[tuple[str, str]] = Counter()
+    for run_id, text in specs.items():
+        if run_id in ids or (spec := planned.get(base_id(text))) is None:
+            continue
+        told = json.loads(text)
+        code = told.get("code", "")
+        why = (
+            "code that was not recorded" if not code else "other code" if code != spec.code else "other data"
+        )
+        counts[spec.method, why] += 1
+    for (method, why), count in sorted(counts.items()):
+        yield method, count, why

@@ -30,6 +30,30 @@ def summaries() -> dict[str, str]:
     return found
 
 
+@cache
+def embedded(name: str) -> bool:
+    """Whether a data set comes with the project: its file names no ARCHIVE to unpack."""
+    known = parse(name)[0]
+    if known not in summaries():
+        return False
+    tree = ast.parse((Path(__file__).parent / f"{known}.py").read_text(encoding="utf-8"))
+    named = [
+        t.id for n in tree.body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)
+    ]
+    return "ARCHIVE" not in named
+
+
+def at_hand(name: str, root: Path) -> bool:
+    """Whether there is something to open: nothing is downloaded by asking."""
+    from benchmark.datasets._tree import find
+
+    known = parse(name)[0]
+    if known not in summaries() or embedded(name):
+        return True
+    module = import_module(f"benchmark.datasets.{known}")
+    return find(root, module.FOLDERS, module.MARKERS) is not None
+
+
 def names() -> list[str]:
     return list(summaries())
 

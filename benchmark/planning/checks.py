@@ -25,6 +25,8 @@ GIVEN = (
     "protocol",
     "phase",
     "seed",
+    "code",
+    "data",
     "recipe",
 )  # fields said elsewhere in a study
 FREE = tuple(name for name in FIELDS if name not in GIVEN)

@@ -12,6 +12,7 @@ import baselines
 from benchmark.errors import UserError, unknown
 from benchmark.planning import settings
 from benchmark.planning.checks import GIVEN, vary_keys
+from benchmark.planning.identity import Identity
 from benchmark.planning.study import Study
 from benchmark.spec import FIELDS, RunSpec
 
@@ -62,7 +63,14 @@ def _option(key: str, value: Any) -> tuple[str, Any, dict[str, Any]]:
     return key, value, {key: value}
 
 
-def resolved(study: Study, dataset: str, method: str, protocol: str, changes: Mapping[str, Any]) -> RunSpec:
+def resolved(
+    study: Study,
+    dataset: str,
+    method: str,
+    protocol: str,
+    changes: Mapping[str, Any],
+    identity: Identity | None = None,
+) -> RunSpec:
     """defaults ← setting ← published ← study ← variation, with every parameter of the loss spelled out."""
     card = baselines.card(method)
     fields = {**settings.setting(study.setting, dataset, method), **study.fields}
@@ -94,7 +102,10 @@ def resolved(study: Study, dataset: str, method: str, protocol: str, changes: Ma
         for key, value in baselines.checked_params(card, params).items()
         if key not in baselines.LATER or value != card.params[key]
     }
-    return RunSpec(**{"dataset": dataset, "method": method, "protocol": protocol, "params": typed, **fields})
+    identity = identity or Identity()
+    made_of = {"code": identity.code(method), "data": identity.content(dataset)}
+    names = {"dataset": dataset, "method": method, "protocol": protocol, "params": typed}
+    return RunSpec(**{**names, **made_of, **fields})
 
 
 def _typed(value: Any, default: Any) -> Any:

@@ -17,6 +17,7 @@ import baselines
 from benchmark.errors import UserError, unknown
 from benchmark.planning.checks import GIVEN
 from benchmark.planning.expand import resolved, variations, varied
+from benchmark.planning.identity import Identity
 from benchmark.planning.settings import PROXY_LR
 from benchmark.planning.study import Study
 from benchmark.planning.tuning import Point, Search, Trial, affordable, best
@@ -215,14 +216,15 @@ class Family:
         return Known(tasks + finals, frozenset(waiting), blocked)
 
 
-def families(study: Study) -> list[Family]:
+def families(study: Study, identity: Identity | None = None) -> list[Family]:
     """All runs of a study by what is compared: data set and protocol; in each, by what is tuned apart."""
     each = study.tuning.each if study.tuning else ()
+    identity = identity or Identity()
     found: dict[tuple[str, str], dict[tuple[str, str], list[tuple[str, RunSpec]]]] = {}
     try:
         for dataset, protocol, method in product(study.datasets, study.protocols, study.methods):
             for label, changes in variations(study, method):
-                spec = resolved(study, dataset, method, protocol, changes)
+                spec = resolved(study, dataset, method, protocol, changes, identity)
                 apart = as_json({k: v for k, v in label.items() if k in each})
                 groups = found.setdefault((dataset, protocol), {})
                 groups.setdefault((method, apart), []).append((as_json(label), spec))

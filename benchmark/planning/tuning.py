@@ -211,6 +211,10 @@ def _optuna_version() -> str:
     return version("optuna")
 
 
+def memory(results: Path) -> Path:
+    return results / "cache" / "tuning.json"
+
+
 def recall(path: Path) -> None:
     """Takes up what was drawn in earlier sessions; without the file, everything is drawn again."""
     with suppress(OSError, ValueError):
@@ -218,10 +222,13 @@ def recall(path: Path) -> None:
 
 
 def remember(path: Path) -> None:
+    """Keeps what was drawn for the next session; a folder that cannot be written keeps nothing."""
     text = json.dumps(_ASKED)
-    if _ASKED and not (path.exists() and path.read_text(encoding="utf-8") == text):
-        with replacing(path) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+    if _ASKED and path.parents[1].is_dir():
+        with suppress(OSError):
+            if not path.exists() or path.read_text(encoding="utf-8") != text:
+                with replacing(path) as temporary:
+                    temporary.write_text(text, encoding="utf-8")
 
 
 def _sobol(name: str, count: int) -> list[list[float]]:

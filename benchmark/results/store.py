@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 FINISHED = ("ok", "diverged")  # diverging is an outcome of the spec; any other status is worth another try
 KIND = ("dataset", "backbone", "lane", "image_size", "method")  # what the time for a batch depends on
 OUTCOME = [
-    "run_id", "status", "score", "seconds", "preparation", "epochs", "batches_per_epoch", "fingerprint", *KIND,
+    "run_id", "status", "score", "seconds", "preparation", "epochs", "batches_per_epoch", "fingerprint", "data",
+    *KIND,
 ]  # fmt: skip
 MANY = 32  # files that are worth gathering
 LEFTOVER = 3600.0  # seconds after which nobody is still writing a file
@@ -45,6 +46,7 @@ class Outcome(NamedTuple):
     batches: int
     fingerprint: str = ""  # of the data
     preparation: float = 0.0  # of the seconds, those before training
+    data: str = ""  # in the identity of the run: the fingerprint of data that do not come with the project
 
     @property
     def finished(self) -> bool:
@@ -56,7 +58,14 @@ def outcome_of(row: Mapping[str, Any]) -> Outcome:
     kind = tuple(row[name] for name in KIND)
     preparation = row["preparation"] or 0.0  # not recorded in older rows
     return Outcome(
-        row["status"], row["score"], row["seconds"], kind, batches, row["fingerprint"], preparation
+        row["status"],
+        row["score"],
+        row["seconds"],
+        kind,
+        batches,
+        row["fingerprint"],
+        preparation,
+        row["data"],
     )
 
 
@@ -112,6 +121,11 @@ class Store:
                 if row["status"] in FINISHED or row["run_id"] not in found:  # a failure hides no success
                     found[row["run_id"]] = outcome_of(row)
         return found
+
+    def specs(self) -> dict[str, str]:
+        """run_id → canonical spec of every stored run."""
+        tables = self._tables(["run_id", "spec"], repair=False)
+        return {row["run_id"]: row["spec"] for table in tables for row in table.to_pylist()}
 
     def frame(self, columns: list[str] | None = None) -> "pd.DataFrame":
         """All runs, each once, by run_id; every metric is a column ("test/R@1", fractions)."""

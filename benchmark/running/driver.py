@@ -11,7 +11,9 @@ from pathlib import Path
 
 from benchmark.errors import UserError
 from benchmark.planning import plan as planner
+from benchmark.planning import tuning
 from benchmark.planning.estimate import Estimate, in_words
+from benchmark.planning.identity import EXECUTOR, Identity, seen
 from benchmark.planning.plan import Family, Known
 from benchmark.planning.study import Study
 from benchmark.results import optuna_export as dashboard
@@ -20,7 +22,7 @@ from benchmark.running import provenance as environment
 from benchmark.running.pools import Pool, open_pool
 from benchmark.running.progress import Progress
 from benchmark.running.scheduler import Runner, Shard
-from benchmark.running.worker import EXECUTOR, Job, resolved
+from benchmark.running.worker import Job, resolved
 from benchmark.spec import RunSpec
 
 
@@ -41,7 +43,7 @@ class Session:
         self.shard = parse_shard(options.shard)
         if options.executor != EXECUTOR:
             resolved(options.executor)
-        self.families = {study.name: planner.families(study) for study in studies}
+        self.families: dict[str, list[Family]] = {}
         self.known: dict[int, Known] = {}  # by identity of the family
         self.pool: Pool | None = None
         self.runner: Runner | None = None
@@ -50,6 +52,10 @@ class Session:
         """0 if everything is done, 3 if some runs failed."""
         self.store.check_writable()
         outcomes = self.store.outcomes(repair=True)
+        tuning.recall(tuning.memory(self.store.results))
+        fetch = self.options.backend != "dask"  # else the data may be where the workers are
+        made_of = Identity(self.options.data, self.options.executor, seen(outcomes.values()), fetch)
+        self.families = {study.name: planner.families(study, made_of) for study in self.studies}
         failed = [run_id for run_id, outcome in outcomes.items() if not outcome.finished]
         again = failed if self.options.retry_failed else []
         todo, waiting = self._missing({i: o for i, o in outcomes.items() if i not in set(again)})
@@ -75,6 +81,7 @@ class Session:
         else:
             for family in itertools.chain(*self.families.values()):
                 self._advanced(family, family.known(outcomes))
+        tuning.remember(tuning.memory(self.store.results))
         self._export(outcomes)
         self.store.gather()
         return self._report(outcomes)

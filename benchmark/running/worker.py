@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.errors import UserError
+from benchmark.planning.identity import EXECUTOR, code_of
 from benchmark.running import provenance as environment
 from benchmark.spec import FIELDS, RunSpec
 
-EXECUTOR = "benchmark.training.run:run"
 THREAD_LIMITS = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
 
@@ -38,6 +38,7 @@ class Job:
     device: str | None = None
     commit: str = ""
     dirty: bool = False
+    same_code: bool = True  # refuse a run whose method is not, here and now, what it was planned with
 
 
 def work(spec: RunSpec, job: Job) -> dict[str, Any]:
@@ -46,6 +47,11 @@ def work(spec: RunSpec, job: Job) -> dict[str, Any]:
     reset_peak_memory()
     started = time.perf_counter()
     try:
+        if job.same_code and spec.code and spec.code != (now := code_of(spec.method, job.executor)):
+            raise UserError(
+                f"the code of {spec.method!r} is {now} here and was {spec.code} when the run was planned: an edit "
+                "meanwhile, or a worker with another version of the project; type the same command again"
+            )
         checkpoint = job.checkpoints / f"{spec.run_id}.pt" if job.checkpoints else None
         result = run(spec, data=job.data, threads=1, device=job.device, checkpoint=checkpoint)
     except Exception as problem:

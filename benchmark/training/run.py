@@ -11,6 +11,7 @@ import torch
 
 import baselines
 from benchmark.datasets import open_dataset
+from benchmark.errors import UserError
 from benchmark.seeds import numpy_generator, torch_generator
 from benchmark.spec import RunSpec
 from benchmark.training.inputs import open_inputs
@@ -31,6 +32,11 @@ def run(
     target = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     card = baselines.card(spec.method)
     dataset = open_dataset(spec.dataset, data)
+    if spec.data and spec.data != dataset.fingerprint:
+        raise UserError(
+            f"the data of {spec.dataset!r} have changed since this run was planned ({spec.data}, now "
+            f"{dataset.fingerprint}); type the same command again: other data are other runs"
+        )
     view = training_view(dataset, spec)
     inputs, backbone, features = open_inputs(spec, dataset, view, data, target)
     model = build_model(spec, backbone, features).to(target).to(memory_format=torch.channels_last)
