@@ -57,10 +57,8 @@ def _packed() -> list[Row]:
     generator = np.random.Generator(np.random.PCG64(0))
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
-        for i in range(256):
-            rough = generator.integers(
-                0, 256, (58, 78, 3), dtype=np.uint8
-            )  # detail of about 6 pixels, as in photos
+        for i in range(256):  # with detail of about 6 pixels, as in photos
+            rough = generator.integers(0, 256, (58, 78, 3), dtype=np.uint8)
             place = root / "photos" / f"class{i % 8}" / f"{i}.jpg"
             place.parent.mkdir(parents=True, exist_ok=True)
             Image.fromarray(rough).resize((464, 348), Image.Resampling.BICUBIC).save(place, quality=90)

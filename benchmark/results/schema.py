@@ -163,9 +163,7 @@ def write_file(path: Path, rows: Iterable[Mapping[str, Any]], kind: str) -> None
 def write_table(path: Path, table: "pa.Table") -> None:
     import pyarrow.parquet as pq
 
-    many = (
-        table.num_rows > 1
-    )  # dictionaries and statistics double the size and the reading time of a single row
+    many = table.num_rows > 1  # dictionaries and statistics double size and reading time of a single row
     with replacing(path) as temporary:
         pq.write_table(
             table,

@@ -70,9 +70,7 @@ def run(
         model.load_state_dict(outcome.state)
         chosen = next(point for point in outcome.curve if point["epoch"] == outcome.best_epoch)
         metrics = {name: value for name, value in chosen.items() if "/" in name}
-        if (
-            spec.phase == "final"
-        ):  # a trial needs its score only, and on held-out classes it never sees the test set
+        if spec.phase == "final":  # a trial needs its score only, and on held-out classes sees no test set
             judged, histograms = judge.finally_()
             metrics |= judged
     if checkpoint is not None:

@@ -168,7 +168,7 @@ def _paired(
         pairs += [np.concatenate(two) for two in zip(rows[::2], rows[1::2], strict=False)]
         if (
             len(rows) % 2
-        ):  # the odd one gets a half-batch that was used already, of another super-label if any
+        ):  # the odd one gets a half-batch that was used already, if it can of another super-label
             again = [row for o, given in used.items() if o != s for row in given] or used[s]
             pairs.append(np.concatenate([rows[-1], again[generator.integers(len(again))]]))
             mixed += len(used) > 1

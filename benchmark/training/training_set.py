@@ -25,9 +25,7 @@ class TrainingView:
     labels: np.ndarray  # (m,) int64 in 0 … classes - 1, spoiled
     true_labels: np.ndarray  # (m,) the same before label noise
     class_ids: np.ndarray  # (classes,) the data set's class id of each label
-    levels: (
-        np.ndarray
-    )  # (m, levels) the data set's labels of that class, finest first: a spoiled label is so on every level
+    levels: np.ndarray  # (m, levels) labels of that class, finest first: a spoiled label is so on every level
     replaced: np.ndarray  # (m,) distractor that stands in for the image, or -1
 
     @property
