@@ -25,6 +25,7 @@ GROUP = "since"
 YEAR = 2024
 SAMPLER = "balanced"  # two images a class in the authors' runs
 WARM_UP = True
+PROXIES = True
 PARAMS = {
     "margin": 0.1,  # of Proxy Anchor, defaults of the authors' code, like α
     "alpha": 64.0,

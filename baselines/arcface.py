@@ -20,6 +20,7 @@ GROUP = "since"
 YEAR = 2019
 SAMPLER = "shuffle"
 WARM_UP = True
+PROXIES = True
 PARAMS = {
     "margin": 28.6,  # m in degrees, 0.5 in the publication
     "scale": 64.0,  # s, publication

@@ -18,6 +18,7 @@ GROUP = "since"
 YEAR = 2018
 SAMPLER = "shuffle"
 WARM_UP = True
+PROXIES = True
 PARAMS = {
     "margin": 0.35,  # m, publication
     "scale": 64.0,  # s, publication

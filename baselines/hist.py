@@ -25,6 +25,7 @@ GROUP = "copied"
 YEAR = 2022
 SAMPLER = "shuffle"
 WARM_UP = True
+PROXIES = True
 PARAMS = {
     "tau": 32.0,  # τ, official code (SOP: 16)
     "alpha": 1.1,  # α, official code on CUB (Cars 0.9, SOP 2)

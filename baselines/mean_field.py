@@ -23,6 +23,7 @@ GROUP = "since"
 YEAR = 2024
 SAMPLER = "shuffle"
 WARM_UP = True
+PROXIES = True
 PARAMS = {
     "form": "class_wise",  # of multi-similarity, what the authors run on every data set; or contrastive
     "alpha": 0.01,  # α, README of the authors' code, like β and δ

@@ -27,6 +27,7 @@ GROUP = "since"
 YEAR = 2025
 SAMPLER = "balanced"
 WARM_UP = True
+PROXIES = True
 PARAMS = {
     "alpha": 2.0,  # α, chosen
     "delta": 0.2,  # δ, chosen

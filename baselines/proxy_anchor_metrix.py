@@ -21,6 +21,7 @@ GROUP = "copied"
 YEAR = 2022
 SAMPLER = "shuffle"
 WARM_UP = True
+PROXIES = True
 NEEDS = ("features",)
 PARAMS = {
     "margin": 0.1,  # δ, as `proxy_anchor.py`

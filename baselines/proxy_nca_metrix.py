@@ -20,6 +20,7 @@ GROUP = "copied"
 YEAR = 2022
 SAMPLER = "shuffle"
 WARM_UP = True
+PROXIES = True
 NEEDS = ("features",)
 PARAMS = {
     "softmax_scale": 9.0,  # as `proxy_nca.py`

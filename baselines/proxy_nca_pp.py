@@ -16,6 +16,7 @@ GROUP = "copied"
 YEAR = 2020
 SAMPLER = "balanced"
 WARM_UP = True
+PROXIES = True
 PARAMS = {
     "softmax_scale": 9.0,  # 1 / T, publication
 }

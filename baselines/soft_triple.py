@@ -22,6 +22,7 @@ GROUP = "since"
 YEAR = 2019
 SAMPLER = "shuffle"
 WARM_UP = True
+PROXIES = True
 PARAMS = {
     "centers": 10,  # K, publication and code; 2 on SOP
     "scale": 20.0,  # λ, publication and code

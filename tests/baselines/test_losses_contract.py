@@ -236,6 +236,8 @@ def test_parameters_come_with_their_learning_rate(name):
         for p in group["params"]:
             assert group["lr"] == pytest.approx(times.get(id(p), 100) * 0.01)
             assert id(p) in times or p.numel() % (7 * 12) == 0  # as many vectors for each class
+    learnt = [p for p in loss.parameters() if id(p) not in times]
+    assert bool(learnt) == baselines.card(name).proxies, "whoever has proxies says so, and tunes their rate"
 
 
 @pytest.mark.parametrize("name", [name for name in METHODS if baselines.card(name).needs])
