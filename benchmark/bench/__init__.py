@@ -11,10 +11,17 @@ Row = dict[str, object]
 
 
 def row(
-    name: str, n: int, seconds: float, ratio: float | None = None, to: str = "", peak: float | None = None
+    name: str,
+    n: int,
+    seconds: float,
+    ratio: float | None = None,
+    to: str = "",
+    peak: float | None = None,
+    memory: float | None = None,
 ) -> Row:
-    """`ratio` is to what `to` says, `peak` in MB."""
-    return {"name": name, "n": n, "seconds": seconds, "peak_mb": peak, "ratio": ratio, "baseline": to}
+    """`ratio` of time and `memory`, that of memory, are to what `to` says, `peak` in MB."""
+    times: Row = {"name": name, "n": n, "seconds": seconds, "peak_mb": peak}
+    return times | {"ratio": ratio, "memory_ratio": memory, "baseline": to}
 
 
 def best(work: Callable[[], object], repeat: int = 3) -> float:

@@ -49,14 +49,16 @@ def measure(area: str, path: Path) -> None:
 
 
 def table(rows: list[dict]) -> str:
-    """name, n, seconds, peak memory and ratio in aligned columns."""
+    """name, n, seconds, peak memory, and the ratios of time and memory to another row, in aligned columns."""
     width = max(len(str(row["name"])) for row in rows)
-    lines = [f"{'':{width}}  {'n':>7}  {'seconds':>9}  {'peak MB':>8}  {'ratio':>7}  to"]
+    lines = [f"{'':{width}}  {'n':>7}  {'seconds':>9}  {'peak MB':>8}  {'ratio':>7}  {'memory':>7}  to"]
     for row in rows:
         peak = "" if row.get("peak_mb") is None else f"{row['peak_mb']:.0f}"
-        ratio = "" if row.get("ratio") is None else f"{row['ratio']:.2f}"
-        start = f"{row['name']:{width}}  {row['n']:>7,}  {row['seconds']:>9.4f}  {peak:>8}  {ratio:>7}"
-        lines.append(f"{start}  {row.get('baseline', '')}".rstrip())
+        ratio, memory = (
+            "" if row.get(key) is None else f"{row[key]:.2f}" for key in ("ratio", "memory_ratio")
+        )
+        start = f"{row['name']:{width}}  {row['n']:>7,}  {row['seconds']:>9.4f}  {peak:>8}"
+        lines.append(f"{start}  {ratio:>7}  {memory:>7}  {row.get('baseline', '')}".rstrip())
     return "\n".join(lines)
 
 

@@ -2,7 +2,8 @@
 
 The contextual loss against its oracle (the definition in dense matrices, with autograd) and against the floor, which any loss on
 similarities pays: one n × n product, its top k, and the two products of its backward. Smooth-AP and Roadmap against their
-textbook forms where those fit in memory, and a step of every method. Run by `make bench`, about five minutes on two cores.
+textbook forms where those fit in memory, and a step of every method against that of contrastive, in time and in the memory that
+it takes beyond what was there before. Run by `make bench`, about ten minutes on two cores.
 
 Each measurement is a process of its own, so that its peak memory is its own (PyTorch's included), and forms take turns.
 """
@@ -18,11 +19,15 @@ import baselines
 from benchmark.bench import Row, row
 
 DIMENSIONS, PER_CLASS, EPS = 512, 4, 0.05
+CLASSES = 100  # that proxies stand for, as on CUB; more where the batch has more
 NEIGHBOURS = 10  # mean size of the neighbourhoods that the embeddings are made for
 SIZES = (128, 512, 1024, 2048, 4096, 6400)
 CROWDED = 2048  # where neighbourhoods of half the batch are tried
+STEPS = (128, 1024)  # where a step of every method is measured
 TEXTBOOK = (128, 512)  # all n³ differences and their gradients: 3 GB at 512, 25 GB at 1024
 TEXTBOOKS = ("smooth_ap", "roadmap")
+
+Measured = tuple[float, float, float]  # seconds; MB: peak of the process, what the step added to it
 
 
 def run() -> list[Row]:
@@ -43,46 +48,54 @@ def run() -> list[Row]:
     found = turns(CROWDED, "contextual", "oracle", crowded=True)
     name = "contextual, oracle, neighbourhoods of half the batch"
     rows.append(compared(name, CROWDED, found["oracle"], found["contextual"], "contextual on the same"))
-    steps = turns(128, *baselines.names())
-    rows += [
-        compared(f"step of {name}", 128, step, steps["contrastive"], "contrastive")
-        for name, step in steps.items()
-    ]
+    for n in STEPS:
+        steps = turns(n, *baselines.names())
+        other = steps["contrastive"]
+        rows += [compared(f"step of {name}", n, step, other, "contrastive") for name, step in steps.items()]
     return sorted(rows, key=lambda found: str(found["name"]))
 
 
-def compared(name: str, n: int, measured: tuple[float, float], other: tuple[float, float], to: str) -> Row:
-    return row(name, n, measured[0], measured[0] / other[0], to, measured[1])
+def compared(name: str, n: int, measured: Measured, other: Measured, to: str) -> Row:
+    seconds, peak, added = measured
+    return row(name, n, seconds, seconds / other[0], to, peak, added / max(other[2], 1.0))
 
 
-def turns(n: int, *forms: str, crowded: bool = False) -> dict[str, tuple[float, float]]:
+def turns(n: int, *forms: str, crowded: bool = False) -> dict[str, Measured]:
     """Best time and highest memory of each form; they take turns, so that a slow minute hits all of them."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__, "torch", "pytorch_metric_learning.losses"])
-    measured: dict[str, list[tuple[float, float]]] = {form: [] for form in forms}
+    measured: dict[str, list[Measured]] = {form: [] for form in forms}
     for turn in range(3):
         for form in forms:
             if turn and form == "oracle" and n >= 4096:
                 continue  # a minute each, and nothing beside it is as long
             with context.Pool(1) as pool:
                 measured[form].append(pool.apply(measure, (form, n, crowded)))
-    return {form: (min(s for s, _ in of), max(p for _, p in of)) for form, of in measured.items()}
+    found = {}
+    for form, of in measured.items():
+        seconds, peaks, added = zip(*of, strict=True)
+        found[form] = (min(seconds), max(peaks), max(added))
+    return found
 
 
-def measure(form: str, n: int, crowded: bool) -> tuple[float, float]:
-    """Seconds of the fastest step within half a second, and the peak memory in MB of this process."""
+def measure(form: str, n: int, crowded: bool) -> Measured:
+    """Seconds of the fastest step within half a second, and the memory of this process."""
     embeddings, labels = batch(n, crowded)
-    step = step_of(form)
-    start, best = time.perf_counter(), float("inf")
+    step = step_of(form, classes=max(CLASSES, n // PER_CLASS))
+    before, start, best = peak_mb(), time.perf_counter(), float("inf")
     while best == float("inf") or time.perf_counter() - start < 0.5:
         began = time.perf_counter()
         step(embeddings, labels)
         best = min(best, time.perf_counter() - began)
+    return best, peak_mb(), peak_mb() - before
+
+
+def peak_mb() -> float:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return best, peak / (1024**2 if sys.platform == "darwin" else 1024)
+    return peak / (1024**2 if sys.platform == "darwin" else 1024)
 
 
-def step_of(form: str) -> Callable:
+def step_of(form: str, classes: int = CLASSES) -> Callable:
     """step(embeddings, labels): forward and backward of a form."""
     import torch
     from torch.nn import functional as F
@@ -93,7 +106,7 @@ def step_of(form: str) -> Callable:
         return floor
     if form in baselines.names():
         params: dict[str, Any] = {"eps": EPS} if form == "contextual" else {}
-        params |= {"num_classes": 100, "embedding_dim": DIMENSIONS, "feature_dim": DIMENSIONS}
+        params |= {"num_classes": classes, "embedding_dim": DIMENSIONS, "feature_dim": DIMENSIONS}
         loss = baselines.build(form, **params)
 
         def step(embeddings, labels):
@@ -102,7 +115,7 @@ def step_of(form: str) -> Callable:
 
         return step
     if form == "oracle":
-        loss = baselines.build("contextual", num_classes=100, embedding_dim=DIMENSIONS, eps=EPS)
+        loss = baselines.build("contextual", num_classes=classes, embedding_dim=DIMENSIONS, eps=EPS)
         base: Any = loss.base
         base.forward = lambda f, labels: base.ablated(f, labels)[0]
         return lambda embeddings, labels: torch.autograd.grad(loss(embeddings, labels), embeddings)
