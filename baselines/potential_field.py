@@ -43,7 +43,6 @@ class PotentialField(nn.Module):
         self.params = params
         self.proxies = nn.Parameter(torch.empty(num_classes * params["proxies"], embedding_dim))
         nn.init.normal_(self.proxies, generator=generator)
-        self.parts: dict[str, Tensor] = {}
 
     def forward(self, f: Tensor, rows: Tensor) -> Tensor:
         p = self.params
@@ -52,14 +51,12 @@ class PotentialField(nn.Module):
         kind = torch.cat([rows, of])
         feels = torch.isin(kind, rows).nonzero().squeeze(1)  # (charges,)
         squared = 2 - 2 * every[feels] @ every.T  # (charges, n + C M)
+        sign = 1.0 - 2.0 * (kind[feels, None] == kind[None, :]).to(f.dtype)  # −1 draws, 1 repels
+        if p["reach"]:
+            sign.masked_fill_((sign > 0) & (squared > p["reach"] ** 2), 0)
+        sign[torch.arange(len(feels), device=f.device), feels] = 0  # itself
         potential = squared.clamp(min=p["delta"] ** 2) ** (-p["alpha"] / 2)
-        same = kind[feels, None] == kind[None, :]
-        itself = feels[:, None] == torch.arange(len(every), device=f.device)
-        draws = potential.masked_fill(~same | itself, 0).sum(dim=1).mean()
-        far = squared > p["reach"] ** 2 if p["reach"] else torch.zeros_like(same)
-        repels = potential.masked_fill(same | far, 0).sum(dim=1).mean()
-        self.parts = {"attraction": -draws.detach(), "repulsion": repels.detach()}
-        return repels - draws
+        return (sign * potential).sum() / len(feels)
 
 
 def build(*, num_classes: int, embedding_dim: int, generator: torch.Generator, **params) -> nn.Module:
