@@ -33,7 +33,7 @@ PARAMS = {
     "weight": 1.0,  # w, the authors' runs
     "eps": 0.5,  # ε, the authors' runs
 }
-SEARCH = {"align": [0.0035, 0.01, 0.1]}  # 0.01 is the default of the authors' code
+SEARCH = {"align": {"low": 0.0035, "high": 1.0, "log": True}}  # 0.01 is the default of the authors' code
 
 
 class AntiCollapse(nn.Module):

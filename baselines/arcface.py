@@ -25,7 +25,7 @@ PARAMS = {
     "margin": 28.6,  # m in degrees, 0.5 in the publication
     "scale": 64.0,  # s, publication
 }
-SEARCH = {"scale": [16.0, 32.0, 64.0]}
+SEARCH = {"scale": {"low": 16.0, "high": 64.0, "log": True}}
 
 
 class ArcFace(Angular, ArcFaceLoss): ...

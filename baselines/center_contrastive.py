@@ -26,7 +26,7 @@ PARAMS = {
     "margin": 0.1,  # m, chosen
     "momentum": 0.5,  # μ, chosen
 }
-SEARCH = {"momentum": [0.0, 0.5, 0.9]}
+SEARCH = {"momentum": {"low": 0.0, "high": 0.9}}
 
 
 class CenterContrastive(nn.Module):

@@ -18,7 +18,7 @@ PARAMS = {
     "margin": 0.4,  # m, publication: fine-grained retrieval (0.25 for faces and persons)
     "scale": 80.0,  # γ, publication: fine-grained retrieval (256 for faces, 128 for persons)
 }
-SEARCH = {"margin": [0.25, 0.4]}
+SEARCH = {"margin": {"low": 0.25, "high": 0.4}}
 
 
 def build(*, num_classes: int, embedding_dim: int, margin: float, scale: float) -> nn.Module:

@@ -23,7 +23,7 @@ PARAMS = {
     "margin": 0.35,  # m, publication
     "scale": 64.0,  # s, publication
 }
-SEARCH = {"scale": [16.0, 32.0, 64.0]}
+SEARCH = {"scale": {"low": 16.0, "high": 64.0, "log": True}}
 
 
 def build(

@@ -28,7 +28,7 @@ PARAMS = {
     "curvature": 0.1,  # c, publication
     "clip": 2.3,  # length of an embedding before it is mapped into the ball, publication
 }
-SEARCH = {"temperature": [0.1, 0.2, 0.4]}
+SEARCH = {"temperature": {"low": 0.1, "high": 0.4, "log": True}}
 NEAREST = 1e-6  # arcosh(1 + x) has an infinite derivative at 0: a smaller x passes on no gradient
 
 

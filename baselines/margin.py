@@ -24,7 +24,7 @@ PARAMS = {
     "cutoff": 0.5,  # distances below count as this, publication
     "nonzero_loss_cutoff": 1.4,  # negatives farther away are never drawn, publication
 }
-SEARCH = {"beta": [0.6, 0.9, 1.2]}  # Roth et al. 2020 use 0.6 and 1.2
+SEARCH = {"beta": {"low": 0.6, "high": 1.2}}  # Roth et al. 2020 use 0.6 and 1.2
 
 
 def build(

@@ -33,7 +33,7 @@ PARAMS = {
     "neg_margin": 0.3,  # m₋
     "mu": 0.0,  # μ, README of the authors' code
 }
-SEARCH = {"base": [0.6, 0.7, 0.8]}
+SEARCH = {"base": {"low": 0.6, "high": 0.8}}
 FORMS = ("class_wise", "contrastive")
 
 

@@ -25,7 +25,7 @@ PARAMS = {
     "tau": 0.01,  # τ, publication
     "b": 2.0,  # b of Ib, the library's
 }
-SEARCH = {"alpha": [1.0, 2.0, 4.0]}
+SEARCH = {"alpha": {"low": 1.0, "high": 8.0, "log": True}}
 VARIANTS = ("O", "Ds", "Dq", "Iu", "Ib")
 
 

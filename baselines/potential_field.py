@@ -34,7 +34,7 @@ PARAMS = {
     "reach": 0.0,  # of the repulsion, chosen: no limit
     "proxies": 15,  # M, by accounts of the publication; 2 on SOP
 }
-SEARCH = {"alpha": [1.0, 2.0, 4.0]}
+SEARCH = {"alpha": {"low": 1.0, "high": 6.0, "log": True}}
 
 
 class PotentialField(nn.Module):

@@ -30,7 +30,7 @@ PARAMS = {
     "margin": 0.01,  # δ, publication and code
     "tau": 0.2,  # τ, weight of R, publication and code
 }
-SEARCH = {"scale": [10.0, 20.0, 40.0]}
+SEARCH = {"scale": {"low": 10.0, "high": 40.0, "log": True}}
 ROOT = 1e-5  # under the root
 
 

@@ -25,7 +25,7 @@ PARAMS = {
     "scale": 64.0,  # s, publication
     "sub_centers": 3,  # K, publication
 }
-SEARCH = {"scale": [16.0, 32.0, 64.0]}
+SEARCH = {"scale": {"low": 16.0, "high": 64.0, "log": True}}
 
 
 class SubCenterArcFace(Angular, SubCenterArcFaceLoss): ...

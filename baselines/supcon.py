@@ -18,7 +18,7 @@ SAMPLER = "balanced"
 PARAMS = {
     "temperature": 0.1,  # τ, publication, section 4.1
 }
-SEARCH = {"temperature": [0.05, 0.1, 0.2]}
+SEARCH = {"temperature": {"low": 0.05, "high": 0.2, "log": True}}
 
 
 def build(*, num_classes: int, embedding_dim: int, temperature: float) -> nn.Module:

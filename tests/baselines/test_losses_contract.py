@@ -15,6 +15,7 @@ from pytorch_metric_learning.losses import ThresholdConsistentMarginLoss
 import baselines
 from baselines._proxies import ProxyLoss
 from benchmark.errors import UserError
+from benchmark.planning.tuning import listed
 
 METHODS = baselines.names()
 THE_PAPERS = [
@@ -74,8 +75,8 @@ def test_card_says_what_a_table_and_a_search_need(name):
     assert {"gamma", "s_tilde", "reg_form"} <= set(card.params)
     assert set(card.search) <= set(card.params)
     build(name, **card.params)
-    for key, values in card.search.items():
-        assert all(baselines.checked_params(card, {key: value}) for value in values)
+    for key, choices in card.search.items():
+        assert all(baselines.checked_params(card, {key: value}) for value in listed(choices))
     assert asdict(card) == asdict(baselines.card(name))
 
 
