@@ -22,7 +22,7 @@ PARAMS = {
 
 def build(
     *, num_classes: int, embedding_dim: int, temperature: float, generator: torch.Generator
-) -> nn.Module:
+) -> ProxyLoss:
     init = partial(nn.init.normal_, generator=generator)
     loss = NormalizedSoftmaxLoss(num_classes, embedding_dim, temperature=temperature, weight_init_func=init)
     return ProxyLoss(loss, num_classes)

@@ -34,7 +34,7 @@ PARAMS = {
     "temperature": 1.0,  # T, official code
     "weight": 50.0,  # w, official code
     "feature_weight": 50.0,  # w_f, official code (SOP: 5)
-    "delay": 1000,  # steps, official code, of about 8,000; settings with shorter runs say an eighth of theirs
+    "delay": 1000,  # steps, official code, of about 8,000; settings say an eighth of theirs
 }
 SEARCH = {"weight": [5.0, 50.0]}
 

@@ -142,6 +142,10 @@ def params(name: str, dataset: str, method: str) -> Fields:
         return {"lam": 0.4, "rest": "1 - lam - gamma", "eps": 0.05, "gamma": 0.1, "s_tilde": 0.25}
     if name == "256" and method == "proxy_nca":
         return {"softmax_scale": 10.0}
+    if method == "s2sd":  # the published delay is an eighth of the published run
+        fields = setting(name, dataset)
+        steps = int(str(fields["epochs"])) * int(str(fields["batches_per_epoch"]))
+        return {"delay": steps // 8}
     if name == "224" and method == "contextual":
         return CONTEXTUAL.get(dataset, CONTEXTUAL[NEAREST])
     return {}

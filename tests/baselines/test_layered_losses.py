@@ -1,6 +1,7 @@
 """Methods with layers, mixtures or branches of their own compute what their publications say: literal forms, sample by sample."""
 
 import copy
+import dataclasses
 import math
 
 import loss_oracles as oracle
@@ -243,6 +244,79 @@ def test_proxy_nca_metrix_is_the_formula(level, data):
         )
 
     compare(build("proxy_nca_metrix", level=level), expected, data)
+
+
+@pytest.mark.parametrize("unit", [False, True])
+def test_idml_is_the_formula(unit, data):
+    def expected(base, f, labels, seen):
+        idml = base.loss
+        proxies = F.normalize(idml.proxies)
+
+        def anchored(x, features, labels):
+            v = linear(idml.layers, features)
+            v = v / v.norm(dim=1, keepdim=True) if unit else v
+            pull, push = {}, {}
+            for i in range(N):
+                for c in range(CLASSES):
+                    d2 = ((x[i] - proxies[c]) ** 2).sum()
+                    s = 1 - (1 - x[i] @ proxies[c]) * torch.exp(-(v[i] @ v[i] + 4) / (5 * d2))
+                    if labels[i] == c:
+                        pull[c] = pull.get(c, 0) + torch.exp(-32 * (s - 0.1))
+                    else:
+                        push[c] = push.get(c, 0) + torch.exp(32 * (s + 0.1))
+            pulled = mean((1 + total).log() for total in pull.values())
+            return pulled + sum((1 + total).log() for total in push.values()) / CLASSES
+
+        state = idml.generator.get_state()
+        with torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(state)
+            lam, order = float(torch.rand(())), torch.randperm(N)
+        features = lam * seen.features + (1 - lam) * seen.features[order]
+        mixed = seen.embed(features)
+        return (
+            anchored(f, seen.features, labels)
+            + lam * anchored(mixed, features, labels)
+            + (1 - lam) * anchored(mixed, features, labels[order])
+        )
+
+    compare(build("idml", unit=unit), expected, data)
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_happier_is_the_publications(depth, data):
+    features, labels, seen = data
+    data = features, labels, dataclasses.replace(seen, levels=seen.levels[:, :depth])
+
+    def hierarchical_ap(s, levels, q):
+        grade = [int((levels[j] == levels[q]).sum()) for j in range(N)]
+        relevance = [grade[j] / depth / grade.count(grade[j]) for j in range(N)]
+        total = s.new_zeros(())
+        for p in range(N):
+            rank, h_rank = 1, relevance[p]
+            for j in range(N):
+                if j == p:
+                    continue
+                x = s[q, j] - s[q, p]
+                if grade[j] >= grade[p]:
+                    rank = rank + float(x >= 0)
+                elif x <= 0:
+                    rank = rank + torch.sigmoid(x / 0.01)
+                elif x <= 0.05:
+                    rank = rank + 0.5 + torch.sigmoid(x / 0.01)
+                else:
+                    rank = rank + 100 * (x - 0.05) + 1.44
+                h_rank += min(relevance[p], relevance[j]) * float(x >= 0)
+            total = total + h_rank / rank
+        return total / sum(relevance)
+
+    def expected(base, f, labels, seen):
+        s = f @ f.T
+        ap = 1 - mean(hierarchical_ap(s, seen.levels, q) for q in range(N))
+        weights = F.normalize(base.loss.cluster.W, dim=0)  # (d, C)
+        cluster = -mean(torch.log_softmax(f[i] @ weights / 0.05, dim=0)[labels[i]] for i in range(N))
+        return 0.9 * ap + 0.1 * cluster
+
+    compare(build("happier"), expected, data)
 
 
 def mixtures(mixing, level, f, labels, seen) -> list:
