@@ -76,7 +76,8 @@ def test_roadmap_is_half_sup_ap_and_half_contrastive():
 
 def large_steps(memory) -> None:
     torch.set_num_threads(1)
-    for name, n in (("smooth_ap", 2560), ("roadmap", 2560), ("contextual", 4096)):
+    ranked = [(name, 2560) for name in ("smooth_ap", "roadmap", "pnp", "recall_at_k")]
+    for name, n in (*ranked, ("contextual", 4096)):
         embeddings, labels = batch("shuffled", n=n, d=16)
         torch.autograd.grad(
             baselines.build(name, num_classes=9, embedding_dim=16)(embeddings, labels), embeddings
@@ -85,7 +86,7 @@ def large_steps(memory) -> None:
 
 
 def test_large_batches_fit_in_memory():
-    """The textbook form of the first two would hold 67 GB of differences, and twice that for the gradient."""
+    """The textbook form of the ranking losses would hold 67 GB of differences, and twice that for the gradient."""
     context = multiprocessing.get_context("spawn")
     memory = context.Value("d", 0.0)
     process = context.Process(target=large_steps, args=(memory,))
