@@ -138,3 +138,9 @@ def test_what_was_never_published_says_what_to_do():
 def test_your_own_data_can_use_every_setting():
     for name in settings.names():
         assert spec(name, "./birds.csv").batch_size > 0
+
+
+def test_methods_with_several_points_a_class_have_few_where_classes_are_many():
+    assert settings.params("224", "sop", "soft_triple") == {"centers": 2}
+    assert settings.params("256", "inshop", "potential_field") == {"proxies": 2}
+    assert settings.params("224", "cub", "soft_triple") == {}
