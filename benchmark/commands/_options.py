@@ -21,7 +21,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--datasets", default="", metavar="A,B", help="on these data sets instead of the study's own"
     )
-    parser.add_argument("--methods", default="", metavar="A,B", help="only these methods of the study")
+    parser.add_argument(
+        "--methods", default="", metavar="A,B", help="these methods instead of the study's own"
+    )
     parser.add_argument("--data", type=Path, default=Path("data"), metavar="DIR", help="default: data")
     results(parser)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import baselines
 from benchmark import datasets
 from benchmark.errors import UserError, unknown
 from benchmark.planning import checks
@@ -64,7 +65,7 @@ def load(
     only_datasets: Iterable[str] = (),
     only_methods: Iterable[str] = (),
 ) -> Study:
-    """A study by name or by the path of its file, at a scale, with `key=value` overrides, on other data, or a part of it."""
+    """A study by name or by the path of its file, at a scale, with `key=value` overrides, on other data or with other methods."""
     path = find(name)
     if scale not in SCALES:
         raise unknown("scale", scale, SCALES)
@@ -86,7 +87,7 @@ def load(
         chosen = _study(path, scale, content)
     for dataset in only_datasets:
         datasets.check_name(dataset)
-    checks.known(only_methods, chosen.methods, f"method of study {chosen.name!r}")
+    checks.known(only_methods, baselines.names(), "method", checks.METHODS)
     return dataclasses.replace(
         chosen,
         datasets=tuple(only_datasets) or chosen.datasets,

@@ -23,7 +23,7 @@ OWN = (
 def project(tmp_path: Path) -> Path:
     """A copy of the code with one more file in baselines/."""
     root = baselines.FOLDER.parent
-    for folder in ("baselines", "benchmark"):
+    for folder in ("baselines", "benchmark", "studies"):
         shutil.copytree(root / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(root / "tests" / "baselines", tmp_path / "tests" / "baselines")
     (tmp_path / "baselines" / "hardest_pairs.py").write_text(OWN)
@@ -44,6 +44,15 @@ def python(project: Path, *arguments: str) -> subprocess.CompletedProcess:
 
 def test_the_example_is_short():
     assert len(OWN.splitlines()) < 30
+
+
+def test_it_can_be_run_in_the_paper_s_studies(project):
+    planned = python(
+        project, "-m", "benchmark", "plan", "main", "--methods", "hardest_pairs,contrastive,untrained"
+    )
+    assert "3 methods" in planned.stdout, planned.stderr
+    wrong = python(project, "-m", "benchmark", "plan", "main", "--methods", "hardest_pair")
+    assert "did you mean 'hardest_pairs'" in wrong.stderr
 
 
 def test_it_is_listed_and_meets_the_contract_that_all_methods_meet(project):
