@@ -86,10 +86,10 @@ def test_a_word_stands_for_a_group_of_methods(load, word):
         load(STUDY, "quick", "methods=papers")
 
 
-def test_a_part_of_a_study(load):
-    assert load(only_methods=["triplet"]).methods == ("triplet",)
-    with pytest.raises(UserError, match="contextual"):
-        load(only_methods=["contextual"])
+def test_a_study_with_other_methods(load):
+    assert load(only_methods=["triplet", "contextual"]).methods == ("triplet", "contextual")
+    with pytest.raises(UserError, match="did you mean 'triplet'"):
+        load(only_methods=["tripplet"])
 
 
 @pytest.mark.parametrize(
