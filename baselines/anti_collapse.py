@@ -5,8 +5,8 @@ P̂ (m, d) the unit proxies of the classes in the batch: R is their coding rate,
 they lie together. Proxy Anchor as in `proxy_anchor.py`, with the authors' constants.
 
 The coding rate of m points in d dimensions has κ = d / (m ε). The authors' code has that in a form that it does not use; the one
-that it trains with has κ = m / (d ε), and this file follows it (with the other, exp(−R) would vanish). The code also draws
-the mean over positive terms over samples instead of classes: alike on batches with equally many of each. It learns proxies at
+that it trains with has κ = m / (d ε), and this file follows it (with the other, exp(−R) would vanish). The code also takes
+the mean of the positive terms over samples instead of classes: alike on batches with equally many of each. It learns proxies at
 2,000 times the rate of the network; here at the rate of all proxies.
 """
 
@@ -33,7 +33,7 @@ PARAMS = {
     "weight": 1.0,  # w, the authors' runs
     "eps": 0.5,  # ε, the authors' runs
 }
-SEARCH = {"align": {"low": 0.0035, "high": 1.0, "log": True}}  # 0.01 is the default of the authors' code
+SEARCH = {"align": {"low": 0.001, "high": 0.1, "log": True}}  # 0.01 is the default of the authors' code
 
 
 class AntiCollapse(nn.Module):
