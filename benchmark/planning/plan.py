@@ -49,7 +49,8 @@ class Tuned(NamedTuple):
     lr_high: float | None = None
     search: str = "{}"  # name → values or range, beyond the rate
     ends: str = "{}"  # of those, where the chosen value lies at an end: name → low or high
-    sampler: str = ""
+    drawn_by: str = ""  # the sampler of the trials
+    tuned_at: str = ""  # the variation whose trials these are; others of the group train at its rate
 
 
 class Task(NamedTuple):
@@ -204,6 +205,7 @@ class Family:
                 as_json(search.extra),
                 as_json(ends),
                 search.tuning.sampler,
+                group.finals[0][0],
             )
             for trial in mine:
                 tasks += group.trial_tasks(trial, trial is chosen, about)

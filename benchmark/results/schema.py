@@ -66,7 +66,8 @@ LEDGER_COLUMNS = {
     "tuned": "string",  # JSON: the values of what was tuned beyond the learning rate
     "search": "string",  # JSON: what was tuned beyond the learning rate, name → values or range
     "ends": "string",  # JSON: of those, where the chosen value lies at an end, name → low or high
-    "sampler": "string",  # tpe (half Sobol, half TPE), random, grid
+    "drawn_by": "string",  # tpe (half Sobol, half TPE), random, grid
+    "tuned_at": "string",  # JSON: the variation whose trials chose the rate; "": not tuned
 }
 
 

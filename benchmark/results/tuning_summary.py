@@ -23,12 +23,13 @@ def _joined(ledger: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 
 def audit(ledger: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Trials, budget, range, edges, time and failures of every method, from a ledger and the stored runs."""
-    # A method is tuned at one variation and judged at several, so the two phases are counted apart.
+    # A search is made at one variation and serves those that are not tuned apart, so the two phases are counted apart.
     groups: dict[tuple, list[dict[Hashable, Any]]] = {}
     for row in _joined(ledger, runs).to_dict("records"):
-        groups.setdefault(tuple(row[name] for name in BY[:-1]), []).append(row)
+        key = (*(row[name] for name in BY[:-1]), row.get("tuned_at") or "")
+        groups.setdefault(key, []).append(row)
     rows = []
-    for key, part in sorted(groups.items(), key=lambda group: group[0]):
+    for (*about, tuned_at), part in sorted(groups.items(), key=lambda group: group[0]):
         tune = [row for row in part if row["phase"] == "tune"]
         judged: dict[str, list[dict[Hashable, Any]]] = {}
         for row in part:
@@ -36,7 +37,8 @@ def audit(ledger: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
                 judged.setdefault(row["variation"], []).append(row)
         given = _given(part, tune)
         for variation, seeds in sorted(judged.items()) or [("{}", [])]:
-            rows.append(dict(zip(BY, (*key, variation), strict=True)) | given | _came_of_it(seeds))
+            named = dict(zip(BY, (*about, variation), strict=True)) | {"tuned_at": tuned_at}
+            rows.append(named | given | _came_of_it(seeds))
     return pd.DataFrame(rows)
 
 
@@ -47,6 +49,7 @@ def _given(part: list[dict[Hashable, Any]], tune: list[dict[Hashable, Any]]) -> 
     return {
         "trials": int(max(_numbers(part, "trials"))),
         "trial_runs": len(tune),
+        "rates": len({row["lr"] for row in tune}),
         "lr_low": min(_numbers(part, "lr_low"), default=NAN),
         "lr_high": max(_numbers(part, "lr_high"), default=NAN),
         "extended": any(row["extended"] for row in part),
@@ -64,6 +67,7 @@ def _came_of_it(seeds: list[dict[Hashable, Any]]) -> dict[str, Any]:
     first = seeds[0] if seeds else {}
     return {
         "edge": first.get("edge", ""),
+        "ends": _shown(first.get("ends") or "{}"),
         "lr": first.get("lr", NAN),
         "tuned": _shown(first.get("tuned", "{}")),
         "seeds_planned": len(seeds),
@@ -90,5 +94,9 @@ def rate_curves(ledger: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _shown(text: str) -> str:
-    """{"lam": 0.8} → "lam 0.8"."""
-    return ", ".join(f"{name} {value}" for name, value in json.loads(text).items())
+    """{"lam": 0.8} → "lam 0.8", {"lam": {"low": 0.2, "high": 1.0}} → "lam 0.2 to 1"."""
+    return ", ".join(f"{name} {_value(value)}" for name, value in json.loads(text).items())
+
+
+def _value(value: Any) -> str:
+    return f"{value['low']:g} to {value['high']:g}" if isinstance(value, dict) else f"{value}"
