@@ -26,6 +26,7 @@ SOURCE = "Ramzi et al. 2022"
 GROUP = "since"
 YEAR = 2022
 SAMPLER = "balanced"
+PROXIES = True
 NEEDS = ("levels",)
 PARAMS = {
     "tau": 0.01,  # τ, official code, like the rest
@@ -36,7 +37,7 @@ PARAMS = {
     "lam": 0.1,  # λ, weight of the cluster term
     "temperature": 0.05,  # of the cluster term
 }
-SEARCH = {"lam": [0.1, 0.5]}  # the two that the official code has configurations for
+SEARCH = {"lam": {"low": 0.1, "high": 0.5}}  # the official code has configurations for both ends
 
 
 def bound(x: Tensor, tau: float, delta: float, rho: float, offset: float) -> Tensor:

@@ -32,7 +32,7 @@ PARAMS = {
     "weight": 1.0,  # λ of the hypergraph term, official code
     "hidden": 512,  # width of its layers, official code
 }
-SEARCH = {"alpha": [0.9, 1.1, 2.0]}
+SEARCH = {"alpha": {"low": 0.9, "high": 2.0, "log": True}}
 
 
 class Hist(nn.Module):

@@ -32,7 +32,7 @@ PARAMS = {
     "dropout": 0.1,  # the same everywhere
     "smoothing": 0.1,  # of labels, official code
 }
-SEARCH = {"temperature": [0.1, 0.2, 0.6]}
+SEARCH = {"temperature": {"low": 0.1, "high": 0.6, "log": True}}
 
 
 class Block(nn.Module):

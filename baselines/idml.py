@@ -25,6 +25,7 @@ GROUP = "since"
 YEAR = 2023
 SAMPLER = "shuffle"
 WARM_UP = True
+PROXIES = True
 NEEDS = ("features",)
 PARAMS = {
     "margin": 0.1,  # as `proxy_anchor.py`, official code

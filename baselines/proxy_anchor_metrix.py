@@ -31,7 +31,7 @@ PARAMS = {
     "level": "feature",  # what is mixed: feature (the published row) or embed
     "partners": 3,  # mixtures for each sample
 }
-SEARCH = {"w": [0.2, 0.4, 0.8]}
+SEARCH = {"w": {"low": 0.2, "high": 0.8, "log": True}}
 
 
 class ProxyAnchorMetrix(nn.Module):

@@ -36,7 +36,7 @@ PARAMS = {
     "feature_weight": 50.0,  # w_f, official code (SOP: 5)
     "delay": 1000,  # steps, official code, of about 8,000; settings say an eighth of theirs
 }
-SEARCH = {"weight": [5.0, 50.0]}
+SEARCH = {"weight": {"low": 1.0, "high": 50.0, "log": True}}
 
 
 def unit(branch: nn.Module, features: Tensor) -> Tensor:

@@ -32,6 +32,8 @@ RESULT_COLUMNS = {
     "seconds": "float",
     "preparation": "float",  # of those, before training: the first run draws data, computes features
     "peak_memory_mb": "float",
+    "step_seconds": "float",  # median of a training step; on a CPU of processor time, which no neighbour changes
+    "loss_parameters": "int",  # that the method learns beside the network
     "fingerprint": "string",  # of the data
     "versions": "string",  # JSON, name → version
     "commit": "string",

@@ -85,6 +85,8 @@ def row(spec: RunSpec, result: dict[str, Any], job: Job) -> dict[str, Any]:
         "error": result.get("error") or "",
         "fingerprint": result.get("fingerprint") or "",
         "preparation": result.get("preparation"),
+        "step_seconds": result.get("step_seconds"),
+        "loss_parameters": result.get("loss_parameters"),
         "device": result.get("device"),
         "precision_used": result.get("precision_used"),
         "deterministic": result.get("deterministic"),

@@ -85,6 +85,8 @@ def run(
         "best_epoch": outcome.best_epoch,
         "fingerprint": dataset.fingerprint,
         "preparation": preparation,
+        "step_seconds": outcome.step_seconds,
+        "loss_parameters": sum(p.numel() for p in loss.parameters()),
         "device": target.type,
         "precision_used": precision(spec, target),
         "deterministic": target.type

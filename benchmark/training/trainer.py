@@ -5,6 +5,8 @@ Takes a model, a loss and endless batches; gives the curve of train and test R@1
 """
 
 import math
+import statistics
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +32,7 @@ class Outcome:
     best_epoch: int = -1
     score: float = -math.inf
     state: dict[str, torch.Tensor] = field(default_factory=dict)  # weights of the best epoch
+    step_seconds: float | None = None  # median over the steps of the last epoch
 
 
 def train(
@@ -52,6 +55,7 @@ def train(
     scaler = torch.amp.GradScaler(enabled=amp)
     per_epoch = spec.batches_per_epoch or max(1, len(labels) // spec.batch_size)
     outcome = Outcome()
+    clock = time.perf_counter if device.type == "cuda" else time.process_time
     saved = Checkpoint(
         checkpoint, model=model, loss=loss, optimizer=optimizer, scheduler=scheduler, scaler=scaler
     )
@@ -69,7 +73,9 @@ def train(
         total = 0.0
         parts: dict[str, float] = {}
         lr = spec.lr * spec.lr_factor ** sum(epoch > step for step in spec.lr_steps)
+        took = []
         for batch, x in zip(todo, inputs.train(epoch, todo), strict=True):
+            began = clock()
             with torch.autocast(device.type, dtype=torch.float16, enabled=amp):
                 with torch.set_grad_enabled(not warm):
                     features = model.features(x)
@@ -85,6 +91,7 @@ def train(
             scaler.step(optimizer)
             scaler.update()
             total += value.item()
+            took.append(clock() - began)
             for name, part in loss.parts.items():
                 parts[name] = parts.get(name, 0.0) + float(part)
             if not math.isfinite(total):
@@ -92,6 +99,7 @@ def train(
                 return outcome
         if not reached:
             return _flat(outcome, per_epoch)
+        outcome.step_seconds = statistics.median(took)
         scheduler.step()
         if epoch % spec.evaluate_every == 0 or epoch == epochs:
             means = {f"loss/{name}": value / per_epoch for name, value in parts.items()}

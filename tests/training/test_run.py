@@ -98,7 +98,9 @@ def test_choosing_on_held_out_classes_looks_at_the_test_set_once(data):
     assert not any(name.startswith("test/") for name in trial["metrics"])
 
 
-@pytest.mark.parametrize("method", ["contextual", "triplet", "s2sd", "ibc", "happier"])  # with draws, buffers, levels
+@pytest.mark.parametrize(
+    "method", ["contextual", "triplet", "s2sd", "ibc", "happier"]
+)  # with draws, buffers, levels
 def test_an_interrupted_run_ends_with_the_numbers_of_an_uninterrupted_one(
     method, data, tmp_path, monkeypatch
 ):
