@@ -2,8 +2,10 @@
 
 import contextlib
 import fcntl
+import hashlib
 import os
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,6 +49,18 @@ def save_array(path: Path, array: "np.ndarray") -> None:
 
     with replacing(path) as temporary, temporary.open("wb") as file:
         np.save(file, array)
+
+
+def content_hash(path: Path) -> str:
+    """Of a file's bytes; asked again it is remembered, unless the file has changed."""
+    about = path.stat()
+    return _hashed(path.absolute(), about.st_mtime_ns, about.st_size)
+
+
+@lru_cache(maxsize=64)
+def _hashed(path: Path, modified: int, size: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
 @contextlib.contextmanager
@@ -93,7 +107,7 @@ class Claims:
                 os.close(descriptor)
                 raise UserError(
                     f"{self.folder} is on a file system that cannot lock files ({problem.strerror}); "
-                    "choose another one with --results DIR"
+                    "choose another one with --results DIR or --data DIR"
                 ) from None
             if _is_file(path, descriptor):
                 self.held[run_id] = descriptor

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmark.errors import UserError, unknown
+from benchmark.files import content_hash
+from benchmark.spec import RunSpec
 
 if TYPE_CHECKING:
     from benchmark.datasets._dataset import Dataset
@@ -105,7 +107,7 @@ def open_dataset(name: str, root: Path | str) -> "Dataset":
     given, options = parse(name)
     if given in summaries():
         return _opened(import_module(f"benchmark.datasets.{given}").open, name, root, options)
-    path = next((p for p in (Path(given), root / given) if p.exists()), None)
+    path = _found(given, root)
     if path is None:
         raise UserError(
             f"data set {name!r}: there is no such file or folder, neither here nor below {str(root)!r}"
@@ -117,6 +119,30 @@ def open_dataset(name: str, root: Path | str) -> "Dataset":
     raise UserError(
         f"data set {name!r} is a {path.suffix or 'plain'} file; expected .csv, .parquet or a folder"
     )
+
+
+def weights_file(spec: RunSpec, root: Path) -> Path | None:
+    """The file that a spec's `weights` names."""
+    if not spec.weights:
+        return None
+    path = _found(spec.weights, root)
+    if path is None or not path.is_file():
+        raise UserError(
+            f"weights = {spec.weights!r}: there is no such file, neither here nor below {str(root)!r}; where there is "
+            "a network, torchvision's ResNet-50 does without: --set backbone=resnet50 --set weights="
+        )
+    return path
+
+
+def identity(spec: RunSpec, root: Path, dataset: "Dataset") -> str:
+    """What numbers depend on beside the spec: a hash of the data and, where it names a file of weights, of that."""
+    weights = weights_file(spec, root)
+    return f"{dataset.fingerprint}-{content_hash(weights)}" if weights else dataset.fingerprint
+
+
+def _found(name: str, root: Path) -> Path | None:
+    """A file or folder of the user's: as it stands, or below the data folder."""
+    return next((path for path in (Path(name), root / name) if path.exists()), None)
 
 
 def _opened(opener: "Callable[..., Dataset]", name: str, place: Path, options: dict[str, str]) -> "Dataset":

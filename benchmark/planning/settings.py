@@ -83,6 +83,10 @@ FROZEN: Fields = {  # ImageNet features computed once; only the head is trained
     "optimizer": "adamw", "lr": 1e-3, "epochs": 10, "lr_steps": (6, 8), "lr_factor": 0.3,
     "batch_size": 128, "per_class": 4, "batches_per_epoch": 30,
 }
+PHOTOS: Fields = FROZEN | {  # the paper's backbone, pooling and dimensions [224], with a frozen backbone
+    "backbone": "resnet50_caffe", "weights": "resnet50_v1.pt", "pooling": "gem", "embedding_dim": 512,
+    "crop_scale": 0.16, "views": 5, "epochs": 10, "batches_per_epoch": 30, "lr_steps": (6, 8), "evaluate_every": 1,
+}
 LIGHT: Fields = FROZEN | {  # end to end on a CPU
     "lane": "end_to_end", "image_size": 96, "resize": 112, "train_resize": 112, "crop_scale": 0.3,
     "lr": 3e-4, "epochs": 4, "lr_steps": (3,), "batch_size": 64, "batches_per_epoch": 20,
@@ -95,6 +99,7 @@ SETTINGS: dict[str, tuple[Fields, dict[str, Fields]]] = {
     "glyphs": (GLYPHS, {}),
     "glyphs-quick": (GLYPHS_QUICK, {}),
     "frozen": (FROZEN, {}),
+    "photos": (PHOTOS, {}),
     "light": (LIGHT, {}),
 }
 PAPER_DATASETS = ("cub", "cars", "sop", "inat", "inshop")

@@ -83,7 +83,7 @@ def load(
     if overrides := list(overrides):
         content = merged(common, checks.table(scales, scale))
         for text in overrides:
-            content = merged(content, _override(text))
+            content = merged(content, override(text))
         chosen = _study(path, scale, content)
     for dataset in only_datasets:
         datasets.check_name(dataset)
@@ -117,7 +117,7 @@ def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _override(text: str) -> dict[str, Any]:
+def override(text: str) -> dict[str, Any]:
     """`tuning.trials=3`, `seeds=2` or a RunSpec field such as `epochs=4`, as a nested table."""
     key, equals, value = text.partition("=")
     if not equals:

@@ -20,6 +20,7 @@ from benchmark.results import optuna_export as dashboard
 from benchmark.results.store import Outcome, Store
 from benchmark.running import provenance as environment
 from benchmark.running.pools import Pool, open_pool
+from benchmark.running.preparation import prepare
 from benchmark.running.progress import Progress
 from benchmark.running.scheduler import Runner, Shard
 from benchmark.running.worker import Job, resolved
@@ -64,6 +65,8 @@ class Session:
             self.pool = open_pool(self.options.backend, self.options.jobs, self.options.scheduler)
             seconds = Estimate(outcomes.values()).total(todo.values(), waiting, self.pool.slots())
             self._announce(len(todo), waiting, self.pool.slots(), seconds)
+            if self.options.backend != "dask" and self.options.executor == EXECUTOR:
+                prepare(todo.values(), self.options.data.absolute(), self.pool)
             commit, dirty = environment.commit()
             job = Job(
                 data=self.options.data.absolute(),

@@ -1,28 +1,44 @@
 """Frozen features: a backbone's pooled output for every image, computed once and shared by all workers.
 
-The frozen lane trains only the head on these. They lie memory-mapped below the data folder under a key of
-data, weights and transform; who needs them first makes them while others wait. They appear whole or not.
+The frozen lane trains only the head on these. They lie memory-mapped below the data folder under a key of data, weights and
+transform. To make them ahead of the runs: `python -m benchmark features DATASET`.
 """
 
 import json
 import os
 import re
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmark.datasets import weights_file
 from benchmark.datasets._dataset import Dataset, FileSource, Source, fingerprint
 from benchmark.datasets._tree import sizes
-from benchmark.files import locked
+from benchmark.files import content_hash
+from benchmark.images.chunked import ChunkedArray
 from benchmark.images.packing import sources
 from benchmark.spec import RunSpec
 from benchmark.training.training_set import distractors
 
-VERSION = 1  # raise when the same key would give other features
-BATCH = 64  # fixed, since a convolution may round differently in another batch size
+if TYPE_CHECKING:
+    import torch
+
+VERSION = 2  # raise when the same key would give other features
+BATCH = 16  # fixed, since a convolution may round differently in another batch size; larger ones are slower on a CPU
+CHUNK = 8 * BATCH  # images: some seconds of work
+SEEN = (
+    "backbone",
+    "pooling",
+    "image_size",
+    "resize",
+    "resize_square",
+)  # what features of a plain image depend on
+AUGMENTED = ("augmentation", "crop_scale", "train_resize")  # of an augmented view
 
 
 @dataclass(frozen=True)
@@ -49,19 +65,61 @@ class Features:
         return found
 
 
-def features(dataset: Dataset, spec: RunSpec, root: Path, device: str = "cpu", workers: int = 0) -> Features:
-    """The features that a spec of the frozen lane trains on; makes those that are not there yet."""
+@dataclass(frozen=True)
+class Part:
+    """One view of some images: what it is read from, and the array that its features go to."""
+
+    source: Source
+    view: int  # 0: as it is judged
+    kept: ChunkedArray
+
+
+def folder(dataset: Dataset, root: Path) -> Path:
+    return root / "features" / re.sub(r"[^\w.-]+", "_", dataset.name)
+
+
+def parts(dataset: Dataset, spec: RunSpec, root: Path) -> list[Part]:
+    """What a spec of the frozen lane trains on: the plain view, the augmented ones, the distractors if it has some."""
     train, judged = sources(dataset, spec, root)
-    everything = np.arange(len(dataset))
-    name = re.sub(r"[^\w.-]+", "_", dataset.name)
-    maker = _Maker(spec, root / "features" / name, device, workers)
-    views = [maker.get(dataset.fingerprint, judged, everything, 0)]
-    views += [maker.get(dataset.fingerprint, train, dataset.train, view) for view in range(1, spec.views)]
+    found = [(dataset.fingerprint, judged, np.arange(len(dataset)), 0)]
+    found += [(dataset.fingerprint, train, dataset.train, view) for view in range(1, spec.views)]
     others = distractors(dataset, spec) if spec.image_noise else None
-    extra = None
     if others is not None:
-        extra = maker.get(_distractor_key(dataset, others), others, np.arange(len(others)), 0)
-    return Features(tuple(views), extra)
+        found.append((_distractor_key(dataset, others), others, np.arange(len(others)), 0))
+    return [
+        Part(source, view, _kept(_key(spec, root, data, view), source, indices, folder(dataset, root)))
+        for data, source, indices, view in found
+    ]
+
+
+def features(dataset: Dataset, spec: RunSpec, root: Path, device: str = "cpu") -> Features:
+    """The features that a spec of the frozen lane trains on; makes those that are not there yet."""
+    found = parts(dataset, spec, root)
+    make(found, spec, root, device)
+    arrays = [part.kept.array() for part in found]
+    return Features(tuple(arrays[: spec.views]), arrays[spec.views] if len(arrays) > spec.views else None)
+
+
+def make(found: list[Part], spec: RunSpec, root: Path, device: str = "cpu") -> None:
+    """Computes what is missing, together with every other process that is at it."""
+    network: list[Callable] = []  # built when it is first needed, and once
+    for part in found:
+
+        def compute(chunk: int, indices: np.ndarray, part: Part = part) -> np.ndarray:
+            if not network:
+                network.append(_network(spec, root, device))
+            return np.concatenate([network[0](x) for x in _images(spec, part, chunk, indices, device)])[
+                : len(indices)
+            ]
+
+        part.kept.fill(compute)
+
+
+def signature(spec: RunSpec) -> tuple[object, ...]:
+    """The same for specs that train on the same features."""
+    own = () if spec.pretrained or spec.weights else (spec.phase, spec.seed)
+    names = ("dataset", "weights", "pretrained", "views", "distractors", *SEEN, *AUGMENTED)
+    return (*(getattr(spec, name) for name in names), spec.image_noise > 0, *own)
 
 
 def _distractor_key(dataset: Dataset, others: Source) -> str:
@@ -70,95 +128,61 @@ def _distractor_key(dataset: Dataset, others: Source) -> str:
     return f"{dataset.fingerprint} distractors"
 
 
-@dataclass(frozen=True)
-class _Maker:
-    spec: RunSpec
-    folder: Path
-    device: str
-    workers: int
+def _key(spec: RunSpec, root: Path, data: str, view: int) -> dict[str, object]:
+    """Everything that these features depend on."""
+    file = weights_file(spec, root)
+    own: tuple[object, ...] = ("pretrained",) if spec.pretrained else ("random", spec.phase, spec.seed)
+    return {
+        "version": VERSION,
+        "data": data,
+        "weights": ("file", content_hash(file)) if file else own,
+        "packages": {name: version(name) for name in ("torch", "torchvision", "timm")},
+        "view": view,
+    } | {field: getattr(spec, field) for field in (*SEEN, *AUGMENTED) if view or field in SEEN}
 
-    def key(self, data: str, view: int) -> dict[str, object]:
-        """Everything that these features depend on."""
-        spec = self.spec
-        weights: tuple[object, ...] = (
-            ("pretrained",) if spec.pretrained else ("random", spec.phase, spec.seed)
-        )
-        fields = ["backbone", "pooling", "image_size", "resize", "resize_square"]
-        fields += ["augmentation", "crop_scale", "train_resize"] if view else []
-        return {
-            "version": VERSION,
-            "data": data,
-            "weights": weights,
-            "packages": {name: version(name) for name in ("torch", "torchvision", "timm")},
-            "view": view,
-        } | {field: getattr(spec, field) for field in fields}
 
-    def get(self, data: str, source: Source, indices: np.ndarray, view: int) -> np.ndarray:
-        key = self.key(data, view)
-        path = self.folder / f"{fingerprint(json.dumps(key, sort_keys=True))}.npy"
-        if not path.exists():
-            with locked(path.with_suffix(".lock")):
-                if not path.exists():  # another worker may have made it while this one waited
-                    self._make(path, source, indices, view)
-                    path.with_suffix(".json").write_text(json.dumps(key, indent=1) + "\n", encoding="utf-8")
-        return np.load(path, mmap_mode="r")
+def _kept(key: dict[str, object], source: Source, indices: np.ndarray, place: Path) -> ChunkedArray:
+    path = place / f"{fingerprint(json.dumps(key, sort_keys=True))}.npy"
+    return ChunkedArray(path, len(source), indices, CHUNK, key)
 
-    def _make(self, path: Path, source: Source, indices: np.ndarray, view: int) -> None:
-        temporary = path.with_suffix(f".{os.getpid()}.part")
-        for left in path.parent.glob(
-            f"{path.stem}.*.part"
-        ):  # of a worker that was killed; the lock is ours now
-            left.unlink(missing_ok=True)
-        try:
-            out: np.ndarray | None = None
-            done = 0
-            for rows in self._compute(source, indices, view):
-                if out is None:
-                    shape = (len(source), rows.shape[1])
-                    out = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float32, shape=shape)
-                out[indices[done : done + len(rows)]] = rows
-                done += len(rows)
-            assert isinstance(out, np.memmap)
-            out.flush()
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
 
-    def _compute(self, source: Source, indices: np.ndarray, view: int) -> Iterator[np.ndarray]:
-        import torch
-        from tqdm import tqdm
+def _images(
+    spec: RunSpec, part: Part, chunk: int, indices: np.ndarray, device: str
+) -> "Iterator[torch.Tensor]":
+    """Batches of a chunk, the last one filled up: what an image goes through depends on its chunk and place alone."""
+    from benchmark.images import loading, transforms
+    from benchmark.images.augment import augment
+    from benchmark.seeds import torch_generator
 
-        from benchmark.images import loading, transforms
-        from benchmark.images.augment import augment
-        from benchmark.seeds import torch_generator
-        from benchmark.training.model import POOLS, build_seeded_backbone
+    full = indices[np.minimum(np.arange(-(-len(indices) // BATCH) * BATCH), len(indices) - 1)]
+    transform = transforms.training(spec) if part.view else transforms.evaluation(spec)
+    key = ("features", "view", part.view, chunk)
+    generator = torch_generator(*key)
+    threads = 0 if device == "cpu" else min(8, os.cpu_count() or 1)
+    for images in loading.batches(part.source, list(full.reshape(-1, BATCH)), transform, threads, key):
+        moved = part.view and spec.augmentation == "affine"
+        yield augment(images, "affine", spec.crop_scale, generator) if moved else images
 
-        spec = self.spec
-        backbone = build_seeded_backbone(spec)
-        module = backbone.module.to(self.device).eval()
-        mean, std = (
-            torch.tensor(v, device=self.device).view(-1, 1, 1) for v in (backbone.mean, backbone.std)
-        )
-        transform = transforms.training(spec) if view else transforms.evaluation(spec)
-        generator = torch_generator("features", "view", view)
-        parts = [indices[s : s + BATCH] for s in range(0, len(indices), BATCH)]
-        loaded = loading.batches(source, parts, transform, self.workers, ("features", "view", view))
-        bar = tqdm(
-            loaded,
-            f"features of {self.folder.name}",
-            len(parts),
-            disable=None,
-            unit_scale=BATCH,
-            unit=" images",
-        )
+
+def _network(spec: RunSpec, root: Path, device: str) -> "Callable[[torch.Tensor], np.ndarray]":
+    """Images to rows, as fast as they can be had: on a CPU traced and frozen, with colours innermost."""
+    import torch
+
+    from benchmark.training.model import POOLS, build_seeded_backbone
+
+    backbone = build_seeded_backbone(spec, root)
+    layout = torch.channels_last
+    module = backbone.module.to(device).eval().to(memory_format=layout)
+    if device == "cpu":
+        side = spec.image_size
+        example = torch.zeros(BATCH, backbone.channels, side, side).to(memory_format=layout)
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # tracing is on its way out, and nothing else is as quick yet
+            module = torch.jit.freeze(torch.jit.trace(module, example))
+
+    def rows(images: torch.Tensor) -> np.ndarray:
         with torch.inference_mode():
-            for images in bar:
-                if view and spec.augmentation == "affine":
-                    images = augment(images, "affine", spec.crop_scale, generator)
-                images = images.to(self.device)
-                if images.shape[1] != backbone.channels:
-                    grey = backbone.channels == 1
-                    images = (
-                        images.mean(1, keepdim=True) if grey else images.expand(-1, backbone.channels, -1, -1)
-                    )
-                yield POOLS[spec.pooling](module((images - mean) / std)).float().cpu().numpy()
+            x = backbone.normalised(images.to(device)).contiguous(memory_format=layout)
+            return POOLS[spec.pooling](module(x)).float().cpu().numpy()
+
+    return rows

@@ -75,8 +75,8 @@ class ArrayInputs:
         generator = torch_generator("augment", self.spec.phase, self.spec.seed, epoch)
         for batch in batches:
             x = self.training[torch.from_numpy(batch)].float() / 255
-            yield normalised(
-                self.backbone, augment(x, self.spec.augmentation, self.spec.crop_scale, generator)
+            yield self.backbone.normalised(
+                augment(x, self.spec.augmentation, self.spec.crop_scale, generator)
             )
 
     def plain(self, indices: np.ndarray) -> Iterator[torch.Tensor]:
@@ -84,11 +84,11 @@ class ArrayInputs:
         if key not in self.shrunk:
             self.shrunk[key] = self._tensor(self.array[indices])
         for part in self.shrunk[key].split(EVALUATION_BATCH):
-            yield normalised(self.backbone, part.float() / 255)
+            yield self.backbone.normalised(part.float() / 255)
 
     def plain_train(self, positions: np.ndarray) -> Iterator[torch.Tensor]:
         for part in _parts(positions):
-            yield normalised(self.backbone, self.training[torch.from_numpy(part)].float() / 255)
+            yield self.backbone.normalised(self.training[torch.from_numpy(part)].float() / 255)
 
 
 class FileInputs:
@@ -111,7 +111,7 @@ class FileInputs:
 
     def _load(self, source: Source, batches: list[np.ndarray], transform: Transform, *key: object):
         for x in loading.batches(source, batches, transform, self.threads, key):
-            yield normalised(self.backbone, x.to(self.device, non_blocking=True))
+            yield self.backbone.normalised(x.to(self.device, non_blocking=True))
 
     def train(self, epoch: int, batches: list[np.ndarray]) -> Iterator[torch.Tensor]:
         chosen = [self.view.indices[batch] for batch in batches]
@@ -154,15 +154,6 @@ class FeatureInputs:
             yield self._tensor(self.view.indices[part], self.view.replaced[part])
 
 
-def normalised(backbone: Backbone, x: torch.Tensor) -> torch.Tensor:
-    """Pixels in [0, 1] as the backbone wants them; grey and RGB are turned into each other where they must be."""
-    mean = torch.tensor(backbone.mean, device=x.device).view(-1, 1, 1)
-    std = torch.tensor(backbone.std, device=x.device).view(-1, 1, 1)
-    if x.shape[1] != backbone.channels:
-        x = x.mean(1, keepdim=True) if backbone.channels == 1 else x.expand(-1, 3, -1, -1)
-    return (x - mean) / std
-
-
 def _parts(indices: np.ndarray, size: int = EVALUATION_BATCH) -> list[np.ndarray]:
     return np.array_split(indices, range(size, len(indices), size))
 
@@ -174,7 +165,7 @@ def open_inputs(
     if spec.lane == "frozen":
         found = features(dataset, spec, data, device=device.type)
         return FeatureInputs(spec, view, found, device), None, found.dim
-    backbone = build_seeded_backbone(spec)
+    backbone = build_seeded_backbone(spec, data)
     if isinstance(dataset.source, ArraySource):
         return ArrayInputs(spec, dataset, view, backbone, device), backbone, backbone.out_features
     return FileInputs(spec, dataset, view, data, backbone, device), backbone, backbone.out_features

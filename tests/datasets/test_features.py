@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
 import torch
 from trees import photo
 
+from benchmark.__main__ import main
 from benchmark.datasets import open_dataset
 from benchmark.datasets._dataset import ArraySource, Dataset
 from benchmark.images import transforms
@@ -56,7 +58,7 @@ def test_features_are_what_the_backbone_gives_for_each_image(birds, tmp_path):
 
 def test_nothing_is_computed_twice(birds, tmp_path, monkeypatch):
     before = np.array(features(birds, SPEC, tmp_path).views[0])
-    monkeypatch.setattr(module._Maker, "_compute", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr(module, "_network", lambda *_: pytest.fail("computed again"))
     for same in (SPEC, SPEC.replace(lr=1.0, method="triplet", embedding_dim=8, layer_norm=True)):
         assert (features(birds, same, tmp_path).views[0] == before).all()
 
@@ -126,28 +128,92 @@ def test_letters_have_features_and_moved_views_too(tmp_path):
     assert len(found.distractors) == 3
 
 
-def test_two_processes_that_start_together_make_one_file(birds, tmp_path):
-    code = (
-        "import sys; from pathlib import Path; from benchmark.datasets import open_dataset;"
-        "from benchmark.training.features import features; from benchmark.spec import RunSpec;"
-        "root = Path(sys.argv[1]); spec = RunSpec.from_json(sys.argv[2]);"
-        "print(features(open_dataset(str(root / 'birds'), root), spec, root).views[0].sum())"
-    )
-    command = [sys.executable, "-c", code, str(tmp_path), SPEC.canonical()]
-    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    printed = [process.communicate(timeout=120)[0] for process in both]
-    assert printed[0] == printed[1] != ""
-    assert len(stored(tmp_path)) == 1
-    assert not list((tmp_path / "features").rglob("*.part"))
-
-
-def test_a_failure_in_the_middle_leaves_nothing_that_looks_finished(birds, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "BATCH", 5)
-    birds.source.path(20).write_bytes(b"broken")
+def test_a_failure_in_the_middle_costs_its_chunk_and_leaves_nothing_that_looks_finished(
+    birds, tmp_path, monkeypatch
+):
+    whole = np.array(features(birds, SPEC, tmp_path / "whole").views[0])
+    monkeypatch.setattr(module, "CHUNK", 16)
+    picture = birds.source.path(20).read_bytes()
+    birds.source.path(20).write_bytes(b"broken" + bytes(len(picture) - 6))
     with pytest.raises(ValueError, match="cannot be decoded"):
         features(birds, SPEC, tmp_path)
     assert stored(tmp_path) == []
+    birds.source.path(20).write_bytes(picture)
+    [part] = module.parts(birds, SPEC, tmp_path)
+    assert part.kept.done() == 16
+    read: list[int] = []
+    monkeypatch.setattr(type(birds.source), "read", reading(read, type(birds.source).read))
+    assert (features(birds, SPEC, tmp_path).views[0] == whole).all()  # in other chunks, the same numbers
+    assert set(read) == set(range(16, 24))  # the first chunk was kept
     assert not list((tmp_path / "features").rglob("*.part"))
+    assert not list((tmp_path / "features").rglob("*.chunks"))
+
+
+def reading(seen: list[int], read):
+    def noted(self, index: int) -> np.ndarray:
+        seen.append(index)
+        return read(self, index)
+
+    return noted
+
+
+MAKE = (
+    "import sys; from pathlib import Path; from benchmark.datasets import open_dataset;"
+    "from benchmark.training import features as module; from benchmark.spec import RunSpec; module.CHUNK = 16;"
+    "root = Path(sys.argv[1]); spec = RunSpec.from_json(sys.argv[2]);"
+    "print(module.features(open_dataset(sys.argv[3], root), spec, root).views[1].tobytes().hex()[-2000:])"
+)
+
+
+def test_features_do_not_depend_on_how_many_processes_made_them_nor_on_kills(birds, tmp_path):
+    spec = SPEC.replace(views=2)
+    outputs = []
+    for place, processes, kill in (("one", 1, False), ("three", 3, False), ("killed", 2, True)):
+        command = [
+            sys.executable,
+            "-c",
+            MAKE,
+            str(tmp_path / place),
+            spec.canonical(),
+            str(tmp_path / "birds"),
+        ]
+        started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(processes)]
+        if kill:
+            marks = tmp_path / place / "features"
+            while not list(marks.rglob("*.done")) and started[0].poll() is None:
+                time.sleep(0.01)
+            started[0].kill()
+            started[0].wait(60)
+            started = started[1:]
+        outputs += [process.communicate(timeout=120)[0] for process in started]
+    assert len(set(outputs)) == 1
+    assert len(outputs[0]) > 1000
+
+
+def test_the_command_shows_how_far_it_is_and_cleans_up(birds, tmp_path, capfd):
+    command = [
+        "features",
+        str(tmp_path / "birds"),
+        "--data",
+        str(tmp_path),
+        "--setting",
+        "frozen",
+        "--jobs",
+        "2",
+    ]
+    command += [f"--set={field}={getattr(SPEC, field)}" for field in ("backbone", "image_size", "pooling")]
+    command += ["--set=pretrained=false", "--set=views=2"]
+    assert main(command) == 0
+    told = capfd.readouterr()
+    assert "features of" in told.err
+    assert "36 images to do, 0 are there, 2 workers" in told.err  # 24, and 12 of training once more
+    assert "plain: " in told.out
+    assert "view 1: " in told.out
+    assert len(stored(tmp_path)) == 2
+    assert main(command) == 0
+    assert "images to do" not in capfd.readouterr().err
+    assert main([*command[:4], "--clean"]) == 0
+    assert stored(tmp_path) == []
 
 
 def test_imagenet_weights_that_install_like_a_package_see_photos(birds, tmp_path):

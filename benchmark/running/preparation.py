@@ -1,0 +1,91 @@
+"""Features before runs: all workers compute what runs of the frozen lane will need, with images done and time left in sight.
+
+Runs would make them too, but silently, and their time would count as training. `python -m benchmark features DATASET`
+"""
+
+import sys
+import time
+from collections.abc import Iterable
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmark.errors import UserError
+from benchmark.planning.estimate import in_words
+from benchmark.running.pools import Pool
+from benchmark.running.worker import keep_memory
+from benchmark.spec import RunSpec
+
+if TYPE_CHECKING:
+    from benchmark.images.chunked import ChunkedArray
+
+LOOK = 1.0  # seconds between looks at what is done
+EVERY = 30.0  # seconds between lines where there is no terminal
+
+
+def prepare(specs: Iterable[RunSpec], data: Path, pool: Pool) -> None:
+    """Returns when every spec of the frozen lane has its features."""
+    from benchmark.datasets import open_dataset
+    from benchmark.training.features import parts, signature
+
+    for spec in {signature(spec): spec for spec in specs if spec.lane == "frozen"}.values():
+        kept = [part.kept for part in parts(open_dataset(spec.dataset, data), spec, data)]
+        if not all(one.path.exists() for one in kept):
+            _watched(spec, data, pool, kept)
+
+
+def _watched(spec: RunSpec, data: Path, pool: Pool, kept: "list[ChunkedArray]") -> None:
+    """Sets all workers to work and shows how far they are."""
+    from tqdm import tqdm
+
+    total, before = sum(len(one.indices) for one in kept), sum(one.done() for one in kept)
+    devices = pool.devices or [None]
+    started = said = time.monotonic()
+    slots = max(1, pool.slots())
+    what = f"features of {spec.dataset} by {spec.backbone}"
+    say(f"{what}: {total - before:,} images to do, {before:,} are there, {slots} workers")
+    futures = [pool.submit(compute, spec, data, devices[i % len(devices)]) for i in range(slots)]
+    with tqdm(total=total, initial=before, desc=what, unit=" images", disable=None, smoothing=0) as bar:
+        while open_ := _open(futures, pool):
+            done = sum(one.done() for one in kept)
+            bar.update(done - bar.n)
+            now = time.monotonic()
+            if bar.disable and now - said >= EVERY and open_:
+                left = (now - started) / (done - before) * (total - done) if done > before else None
+                say(f"{what}: {done:,} of {total:,} images, time left: {in_words(left)}")
+                said = now
+        bar.update(total - bar.n)
+    seconds = time.monotonic() - started
+    say(
+        f"{what}: {total - before:,} images in {in_words(seconds)}, {(total - before) / seconds:.1f} a second"
+    )
+
+
+def _open(futures: list[Future], pool: Pool) -> bool:
+    """Whether some are still at work, after a moment; raises what went wrong."""
+    ended, open_ = wait(futures, timeout=LOOK, return_when=FIRST_EXCEPTION)
+    for future in ended:
+        if death := pool.death(future):
+            raise UserError(
+                f"a worker ended while it computed features ({death.reason}); what is finished is kept: "
+                "type the same command again"
+            )
+        future.result()
+    return bool(open_)
+
+
+def compute(spec: RunSpec, data: Path, device: str | None) -> None:
+    """A worker's part: takes chunks until none are left."""
+    keep_memory()
+    import torch
+
+    from benchmark.datasets import open_dataset
+    from benchmark.training.features import make, parts
+
+    torch.set_num_threads(1)
+    kind = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    make(parts(open_dataset(spec.dataset, data), spec, data), spec, data, kind)
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
