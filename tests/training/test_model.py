@@ -1,9 +1,12 @@
 """What a user would lose: a network that is not the one the setting describes."""
 
+import os
+
 import pytest
 import torch
 
 import baselines
+from benchmark.datasets import identity, open_dataset
 from benchmark.errors import UserError
 from benchmark.planning.settings import setting
 from benchmark.spec import RunSpec
@@ -105,3 +108,77 @@ def test_any_timm_name_works_and_a_wrong_one_is_refused():
         build_backbone("resnet51x", pretrained=False)
     with pytest.raises(UserError, match="no pretrained weights"):
         build_backbone("convnet", pretrained=True)
+
+
+def test_weights_of_a_file_are_those_of_the_network(tmp_path):
+    file = tmp_path / "weights.pt"
+    net = build_backbone("resnet10t", pretrained=False).module.net
+    torch.save(net.state_dict(), file)
+    for given in (str(file), "weights.pt"):  # as it stands, and below the data folder
+        spec = RunSpec(dataset="cub", backbone="resnet10t", weights=given)
+        found = build_seeded_backbone(spec, tmp_path).module.net
+        for name, tensor in net.state_dict().items():
+            assert torch.equal(found.state_dict()[name], tensor)
+
+
+def test_weights_that_do_not_fit_are_named_tensor_by_tensor(tmp_path):
+    net = build_backbone("resnet10t", pretrained=False).module.net
+    state = {k: v for k, v in net.state_dict().items() if k != "bn1.weight"}
+    state |= {"more": torch.zeros(1), "bn1.bias": torch.zeros(3)}
+    torch.save(state, tmp_path / "other.pt")
+    message = (
+        r"bn1\.weight is missing, more is not in the backbone, bn1\.bias has shape \(3,\) instead of \(64,\)"
+    )
+    with pytest.raises(UserError, match=message):
+        build_backbone("resnet10t", pretrained=False, weights=tmp_path / "other.pt")
+    with pytest.raises(UserError, match=r"'none\.pt': there is no such file"):
+        build_seeded_backbone(RunSpec(dataset="cub", backbone="resnet10t", weights="none.pt"), tmp_path)
+
+
+def test_a_file_of_weights_cannot_run_a_command(tmp_path):
+    class Command:
+        def __reduce__(self):
+            return os.system, (f"touch {tmp_path / 'run'}",)
+
+    torch.save({"conv1.weight": Command()}, tmp_path / "weights.pt")
+    with pytest.raises(UserError, match="cannot be read as a table of tensors"):
+        build_backbone("resnet50", pretrained=True, weights=tmp_path / "weights.pt")
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_content_of_weights_is_part_of_what_a_run_is_and_no_weights_change_no_run_id(tmp_path):
+    plain = RunSpec(dataset="glyphs")
+    assert "weights" not in plain.canonical()
+    spec = plain.replace(weights="weights.pt")
+    data = open_dataset("glyphs", tmp_path)
+    found = set()
+    for content in (b"one", b"two!"):
+        (tmp_path / "weights.pt").write_bytes(content)
+        found.add(identity(spec, tmp_path, data))
+    assert len(found) == 2
+    assert identity(plain, tmp_path, data) == data.fingerprint
+
+
+def test_the_original_resnet_has_its_strides_pooling_and_input(tmp_path):
+    from torchvision.models import resnet50
+
+    torch.save(resnet50().state_dict(), tmp_path / "weights.pt")  # the same names and shapes as torchvision's
+    backbone = build_backbone("resnet50_caffe", pretrained=True, weights=tmp_path / "weights.pt")
+    torchvisions = build_backbone("resnet50", pretrained=False)
+    strides = [layer[0].conv1.stride + layer[0].conv2.stride for layer in backbone.module[5:8]]
+    assert strides == [(2, 2, 1, 1)] * 3
+    assert {m.eps for m in backbone.module.modules() if isinstance(m, torch.nn.BatchNorm2d)} == {1e-3}
+    x = torch.rand(1, 3, 64, 64)
+    assert backbone.module[:4](x).shape[-1] == 16 == torchvisions.module[:4](x).shape[-1]
+    y = torch.zeros(1, 1, 5, 5)
+    y[..., 0, 0] = 1
+    assert backbone.module[3](y).flatten().tolist() == [
+        1,
+        0,
+        0,
+        0,
+    ]  # windows begin at the edge, not before it
+    pixels = torch.tensor([123.68, 116.779, 103.939]).view(1, 3, 1, 1) / 255
+    assert torch.allclose(backbone.normalised(pixels + 1 / 255), torch.ones(1, 3, 1, 1), atol=1e-3)
+    with pytest.raises(UserError, match="no weights to download; set weights"):
+        build_backbone("resnet50_caffe", pretrained=True)
