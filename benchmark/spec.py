@@ -62,7 +62,7 @@ class RunSpec:
     # model
     backbone: str = "convnet"  # convnet, resnet50, resnet50_caffe, efficientnet_lite0, or any timm name
     pretrained: bool = False
-    weights: str = later("")  # a file of weights for the backbone, as it stands or below the data folder
+    weights: str = later("")  # a file of weights for the backbone, here or below the data folder; "FILE@HASH"
     lane: str = "end_to_end"  # frozen: train only the head, on features computed once
     views: int = 1  # frozen lane: augmented views of each training image (1: the plain image)
     pooling: str = "gem"

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from benchmark.errors import UserError, unknown
 from benchmark.files import content_hash
-from benchmark.spec import RunSpec
 
 if TYPE_CHECKING:
     from benchmark.datasets._dataset import Dataset
@@ -121,23 +120,29 @@ def open_dataset(name: str, root: Path | str) -> "Dataset":
     )
 
 
-def weights_file(spec: RunSpec, root: Path) -> Path | None:
-    """The file that a spec's `weights` names."""
-    if not spec.weights:
+def weights_file(name: str, root: Path) -> Path | None:
+    """The file that a spec's `weights` names; "FILE@HASH" must have that content, which is so part of the run."""
+    if not name:
         return None
-    path = _found(spec.weights, root)
+    file, _, wanted = name.partition("@")
+    path = _found(file, root)
     if path is None or not path.is_file():
         raise UserError(
-            f"weights = {spec.weights!r}: there is no such file, neither here nor below {str(root)!r}; where there is "
+            f"weights = {file!r}: there is no such file, neither here nor below {str(root)!r}; where there is "
             "a network, torchvision's ResNet-50 does without: --set backbone=resnet50 --set weights="
+        )
+    if wanted and content_hash(path) != wanted:
+        raise UserError(
+            f"weights {str(path)!r} have the content {content_hash(path)} and not {wanted}; "
+            f"runs with these are other runs: --set weights={file}"
         )
     return path
 
 
-def identity(spec: RunSpec, root: Path, dataset: "Dataset") -> str:
-    """What numbers depend on beside the spec: a hash of the data and, where it names a file of weights, of that."""
-    weights = weights_file(spec, root)
-    return f"{dataset.fingerprint}-{content_hash(weights)}" if weights else dataset.fingerprint
+def pinned_weights(name: str, root: Path | None) -> str:
+    """`name` with the hash of its content, where the file is at hand."""
+    path = _found(name, root or Path()) if name and "@" not in name else None
+    return f"{name}@{content_hash(path)}" if path and path.is_file() else name
 
 
 def _found(name: str, root: Path) -> Path | None:

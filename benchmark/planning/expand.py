@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import baselines
+from benchmark.datasets import pinned_weights
 from benchmark.errors import UserError, unknown
 from benchmark.planning import settings
 from benchmark.planning.checks import GIVEN, vary_keys
@@ -104,6 +105,8 @@ def resolved(
     }
     identity = identity or Identity()
     made_of = {"code": identity.code(method), "data": identity.content(dataset)}
+    if fields.get("weights"):
+        made_of["weights"] = pinned_weights(fields.pop("weights"), identity.data)
     names = {"dataset": dataset, "method": method, "protocol": protocol, "params": typed}
     return RunSpec(**{**names, **made_of, **fields})
 

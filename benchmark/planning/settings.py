@@ -84,7 +84,7 @@ FROZEN: Fields = {  # ImageNet features computed once; only the head is trained
     "batch_size": 128, "per_class": 4, "batches_per_epoch": 30,
 }
 PHOTOS: Fields = FROZEN | {  # the paper's backbone, pooling and dimensions [224], with a frozen backbone
-    "backbone": "resnet50_caffe", "weights": "resnet50_v1.pt", "pooling": "gem", "embedding_dim": 512,
+    "backbone": "resnet50_caffe", "weights": "resnet50_v1.pt@2bd0aec3a7c78489", "pooling": "gem", "embedding_dim": 512,
     "crop_scale": 0.16, "views": 5, "epochs": 10, "batches_per_epoch": 30, "lr_steps": (6, 8), "evaluate_every": 1,
 }
 LIGHT: Fields = FROZEN | {  # end to end on a CPU

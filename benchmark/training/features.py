@@ -130,7 +130,7 @@ def _distractor_key(dataset: Dataset, others: Source) -> str:
 
 def _key(spec: RunSpec, root: Path, data: str, view: int) -> dict[str, object]:
     """Everything that these features depend on."""
-    file = weights_file(spec, root)
+    file = weights_file(spec.weights, root)
     own: tuple[object, ...] = ("pretrained",) if spec.pretrained else ("random", spec.phase, spec.seed)
     return {
         "version": VERSION,

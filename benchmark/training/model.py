@@ -252,4 +252,4 @@ def build_model(spec: RunSpec, backbone: Backbone | None, features: int) -> Embe
 
 def build_seeded_backbone(spec: RunSpec, data: Path = Path()) -> Backbone:
     with isolated_torch("backbone", spec.phase, spec.seed):
-        return build_backbone(spec.backbone, spec.pretrained, weights_file(spec, data))
+        return build_backbone(spec.backbone, spec.pretrained, weights_file(spec.weights, data))

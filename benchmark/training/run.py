@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 import baselines
-from benchmark.datasets import identity, open_dataset
+from benchmark.datasets import open_dataset
 from benchmark.errors import UserError
 from benchmark.seeds import numpy_generator, torch_generator
 from benchmark.spec import RunSpec
@@ -83,7 +83,7 @@ def run(
         "histograms": histograms,
         "score": outcome.score if outcome.status == "ok" else None,
         "best_epoch": outcome.best_epoch,
-        "fingerprint": identity(spec, data, dataset),
+        "fingerprint": dataset.fingerprint,
         "preparation": preparation,
         "step_seconds": outcome.step_seconds,
         "loss_parameters": sum(p.numel() for p in loss.parameters()),

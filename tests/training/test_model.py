@@ -6,9 +6,12 @@ import pytest
 import torch
 
 import baselines
-from benchmark.datasets import identity, open_dataset
+from benchmark.datasets import pinned_weights
 from benchmark.errors import UserError
+from benchmark.planning.expand import resolved
+from benchmark.planning.identity import Identity
 from benchmark.planning.settings import setting
+from benchmark.planning.study import load
 from benchmark.spec import RunSpec
 from benchmark.training.model import POOLS, build_backbone, build_model, build_seeded_backbone, gem
 from benchmark.training.trainer import _optimizer
@@ -146,17 +149,18 @@ def test_a_file_of_weights_cannot_run_a_command(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_the_content_of_weights_is_part_of_what_a_run_is_and_no_weights_change_no_run_id(tmp_path):
-    plain = RunSpec(dataset="glyphs")
-    assert "weights" not in plain.canonical()
-    spec = plain.replace(weights="weights.pt")
-    data = open_dataset("glyphs", tmp_path)
+def test_the_content_of_weights_is_part_of_a_run_and_none_change_no_run_id(tmp_path):
+    assert "weights" not in RunSpec(dataset="glyphs").canonical()
+    study = load("main", "quick", ["weights=weights.pt"])
     found = set()
     for content in (b"one", b"two!"):
         (tmp_path / "weights.pt").write_bytes(content)
-        found.add(identity(spec, tmp_path, data))
-    assert len(found) == 2
-    assert identity(plain, tmp_path, data) == data.fingerprint
+        found.add(resolved(study, "glyphs", "contrastive", "test", {}, Identity(tmp_path)))
+    assert len({spec.run_id for spec in found}) == 2
+    assert {spec.weights.partition("@")[0] for spec in found} == {"weights.pt"}
+    old = next(spec for spec in found if spec.weights != pinned_weights("weights.pt", tmp_path))
+    with pytest.raises(UserError, match=r"weights\.pt' have the content .* --set weights=weights\.pt"):
+        build_seeded_backbone(old, tmp_path)
 
 
 def test_the_original_resnet_has_its_strides_pooling_and_input(tmp_path):
