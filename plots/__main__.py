@@ -6,6 +6,7 @@ prints the studies that tables are made from, for `make` to run.
 
 import argparse
 import sys
+import traceback
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 from benchmark.errors import UserError, unknown
 from benchmark.files import replacing
+from benchmark.planning.study import SCALES
 from plots import render
 from plots.cache import Cache, Copied
 from plots.catalogue import FOLDERS, Entry, entries, needed
@@ -33,14 +35,15 @@ def write(entry: Entry, made: Any, folder: Path) -> None:
             temporary.write_text(text, encoding="utf-8")
 
 
-def make_all(kinds: list[str], scale: str, root: Path, only: list[str]) -> dict[str, str]:
-    """Make what is asked for; returns name → reason of what could not be made."""
+def make_all(kinds: list[str], scale: str, root: Path, only: list[str]) -> tuple[dict[str, str], bool]:
+    """Make what is asked for; returns name → reason of what could not be made, and whether a module crashed."""
     known, broken = entries(kinds)
     strange = [name for name in only if name not in known]
     if strange and not broken:
         raise unknown("table or figure", strange[0], known, "python -m plots all --list")
     results = Results(root, scale)
     missing = dict(broken) if strange or not only else {}
+    crashed = bool(missing)
     for name, entry in known.items():
         if only and name not in only:
             continue
@@ -49,8 +52,10 @@ def make_all(kinds: list[str], scale: str, root: Path, only: list[str]) -> dict[
             made = entry.produce(results)
             write(entry, made, folder)
         except Exception as problem:  # one broken table must not cost the others
-            told = str(problem) if isinstance(problem, UserError) else f"{type(problem).__name__}: {problem}"
-            missing[name] = told
+            missing[name] = str(problem)
+            if not isinstance(problem, UserError):
+                missing[name], crashed = f"{type(problem).__name__}: {problem}", True
+                traceback.print_exc()
             for suffix in FILES[
                 entry.kind
             ]:  # what is left from another time would pass for a result of this one
@@ -68,7 +73,7 @@ def make_all(kinds: list[str], scale: str, root: Path, only: list[str]) -> dict[
             {name: reason for name, reason in missing.items() if name not in known or known[name].kind == kind},
             root / FOLDERS[kind] / scale / "not_made.md",
         )  # fmt: skip
-    return missing
+    return missing, crashed
 
 
 def _list_missing(missing: dict[str, str], path: Path) -> None:
@@ -86,7 +91,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("what", choices=["tables", "figures", "all", "needs"])
     parser.add_argument("of", nargs="?", choices=["tables", "figures"], help="what `needs` is asked for")
-    parser.add_argument("--scale", default="quick", help="quick, laptop or paper")
+    parser.add_argument("--scale", default="quick", help=f"{', '.join(SCALES)} (default: quick)")
     parser.add_argument("--results", type=Path, default=Path("results"), help="folder of results")
     parser.add_argument("--only", default="", help="names, with commas between them")
     parser.add_argument("--list", action="store_true", help="list the names and make nothing")
@@ -98,36 +103,41 @@ def main(arguments: list[str] | None = None) -> int:
         if given.what == "needs":
             print(*needed(kinds))
             return 0
+        if given.scale not in SCALES:
+            raise unknown("scale", given.scale, SCALES)
         if given.list:
             for name, entry in entries(kinds)[0].items():
                 print(f"{name:24} {entry.kind:7} {entry.about}")
             return 0
         only = [name.strip() for name in given.only.split(",") if name.strip()]
         if only:
-            missing = make_all(kinds, given.scale, given.results, only)
+            missing, _ = make_all(kinds, given.scale, given.results, only)
             _close(kinds, missing)
             return 1 if missing else 0
-        _once(given.what, kinds, given.scale, given.results)
+        return _once(given.what, kinds, given.scale, given.results)
     except UserError as problem:
         print(f"python -m plots: {problem}", file=sys.stderr)
         return 2
-    return 0
 
 
-def _once(what: str, kinds: list[str], scale: str, root: Path) -> None:
+def _once(what: str, kinds: list[str], scale: str, root: Path) -> int:
     """Makes everything, or says again what it said last time if nothing has changed since."""
     cache = Cache(root, f"{what}-{scale}")
     found = cache.find()
     if found:
         sys.stdout.write(found[0])
         sys.stderr.write(found[1])
-        return
+        return 0
     state, out, err = cache.state(), Copied(sys.stdout), Copied(sys.stderr)
     with redirect_stdout(out), redirect_stderr(err):
-        _close(kinds, make_all(kinds, scale, root, []))
+        missing, crashed = make_all(kinds, scale, root, [])
+        _close(kinds, missing)
+    if crashed:  # to be seen again next time
+        return 1
     folders = [root / FOLDERS[kind] / scale for kind in kinds]
     files = [path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())]
     cache.keep(state, "".join(out.text), "".join(err.text), files)
+    return 0
 
 
 def _close(kinds: list[str], missing: dict[str, str]) -> None:

@@ -34,9 +34,34 @@ class Results:
         return self.store.frame()
 
     def studies(self) -> list[str]:
-        """The studies that have a ledger at this scale."""
+        """The studies that have a ledger at this scale, the main comparisons first."""
         folders = [store.ledger_path("_", self.scale).parent for store in (self.store, self.committed)]
-        return sorted({path.stem for folder in folders for path in folder.glob("*.parquet")})
+        names = {path.stem for folder in folders for path in folder.glob("*.parquet")}
+        return sorted(names, key=lambda name: (name != "main", not name.startswith("main"), name))
+
+    @cached_property
+    def repeats(self) -> dict[str, str]:
+        """Study → another whose runs it has, data set by data set: what is said of the other holds for it."""
+        seen: dict[str, set[frozenset[str]]] = {}
+        found = {}
+        for study in self.studies():
+            of_parts = self.frame(study).groupby(["dataset", "protocol"])["run_id"]
+            parts = {frozenset(ids) for _, ids in of_parts}
+            same = [other for other, of_other in seen.items() if parts <= of_other]
+            if same:
+                found[study] = same[0]
+            else:
+                seen[study] = parts
+        return found
+
+    def distinct(self) -> dict[str, list[str]]:
+        """The studies that repeat no other, each with those that repeat it."""
+        alike = self.repeats
+        return {
+            study: [other for other, first in alike.items() if first == study]
+            for study in self.studies()
+            if study not in alike
+        }
 
     def frame(self, study: str) -> pd.DataFrame:
         """One row per ledger row, or a UserError that says how to get some."""

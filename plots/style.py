@@ -15,8 +15,8 @@ class Look:
     line: str = "-"
 
 
-# Order of rows and legends. Colours are from palettes made for colour-blind readers; every marker is used
-# once, so that two methods differ even in black and white.
+# Order of rows and legends. Colours are from palettes made for colour-blind readers; every marker of the paper's
+# methods is used once, so that two of them differ even in black and white.
 LOOKS: dict[str, Look] = {
     "untrained": Look("#7f7f7f", "x", ":"),
     "contrastive": Look("#0173b2", "s"),
@@ -34,6 +34,11 @@ LOOKS: dict[str, Look] = {
     "roadmap": Look("#882255", "H"),
     "contextual": Look("#d55e00", "o"),
 }
+NEWER = (
+    "hist", "s2sd", "multi_similarity_metrix", "proxy_anchor_metrix", "proxy_nca_metrix", "ibc", "proxy_nca_pp",
+    "recall_at_k", "supcon", "arcface", "cosface", "subcenter_arcface", "soft_triple", "circle", "margin", "pnp",
+    "mean_field", "anti_collapse", "center_contrastive", "potential_field", "idml", "hyperbolic", "happier",
+)  # fmt: skip
 SPARE_COLOURS = ("#117733", "#332288", "#ddaa33", "#004488", "#bb5566", "#66ccee", "#555555")
 SPARE_MARKERS = ("1", "2", "3", "4", "+", "|", "_")
 
@@ -42,7 +47,7 @@ def look(method: str) -> Look:
     """The fixed look of a method; any other gets one that depends on its name only."""
     if method in LOOKS:
         return LOOKS[method]
-    number = seed("look", method)
+    number = NEWER.index(method) if method in NEWER else seed("look", method)
     colour = SPARE_COLOURS[number % len(SPARE_COLOURS)]
     return Look(colour, SPARE_MARKERS[number // len(SPARE_COLOURS) % len(SPARE_MARKERS)], "--")
 

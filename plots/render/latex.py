@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from plots.tables._table import MARKS, Cell, Column, Row, Table, number, shown, signed
+from plots.tables._table import Cell, Column, Row, Table, judgement, number, shown, signed
 
 PREAMBLE = "\\usepackage{array,booktabs,graphicx} \\usepackage[table]{xcolor}"
 WIDE = 6  # columns that fit a narrow column of a page
@@ -108,6 +108,5 @@ def _latex_cell(cell: Cell, column: Column) -> str:
         colour = "blue" if cell.change >= 0 else "red"
         text += f" {{\\tiny \\color{{{colour}}}{escape_latex(signed(cell.change, column.digits))}}}"
     if cell.difference is not None:
-        told = f"{signed(cell.difference, column.digits)} {MARKS[cell.verdict]}"
-        text += f" {{\\scriptsize ({escape_latex(told)})}}"
+        text += f" {{\\scriptsize ({escape_latex(judgement(cell, column))})}}"
     return text + ("$^{\\approx}$" if cell.tied else "")

@@ -9,7 +9,7 @@ from plots.tables._table import Cell, Column, Table, shown
 
 LEGEND = (
     "± half-width of the 95 % t-interval over seeds · * best mean · ≈ not separable from it · "
-    "paper: published (ours − paper: = reproduced, ↑ above, ↓ below, ? one seed)"
+    "paper: published (ours − paper: = reproduced, ↑ above, ↓ below, ? undecided, with the seeds that would decide)"
 )
 KEYS = ("dataset", "protocol", "scale", "method", "variant")
 
@@ -136,5 +136,5 @@ def _csv_cell(cell: Cell, column: Column) -> dict[str, object]:
         " spread": cell.spread,
         " change": cell.change,
     }
-    named |= {" difference": cell.difference, " verdict": cell.verdict or None}
+    named |= {" difference": cell.difference, " verdict": cell.verdict or None, " seeds": cell.seeds}
     return {column.key + name: value for name, value in named.items() if value is not None}

@@ -22,7 +22,6 @@ from plots.tables._audit_warnings import audit_warnings
 from plots.tables._cells import trains
 from plots.tables._leaderboard import Leaderboard, leaderboards
 from plots.tables._table import Table
-from plots.tables.verdicts import ranked
 
 FIRST = ("main", "main_cub_cars", "main_sop", "main_256", "inshop")  # tables in the paper's order
 ANALYSES = ("protocol_gap", "robustness_slopes", "verdicts", "audit", "summary")  # have sections of their own
@@ -102,7 +101,7 @@ def _add(content: Content, results: Results) -> None:
     told: dict[tuple, list[str]] = {}
     missing: set[str] = set()
     content.tuning += methods.tuning(results, content.groups)
-    for study in ranked(results.studies()):
+    for study in results.studies():
         frame = results.frame(study)
         missing |= set(frame[frame["status"] == "missing"]["run_id"])
         for flaw in audit_warnings(frame):

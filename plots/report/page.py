@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from plots import render as text_of
 from plots.report.runs import Groups
-from plots.tables._table import MARKS, Cell, Column, Table, number, signed
+from plots.tables._table import Cell, Column, Table, judgement, number, signed
 
 FOLDER = Path(__file__).parent / "templates"
 SCRIPTS = ("charts.js", "runs.js", "tables.js", "filters.js", "page.js")
@@ -101,7 +101,7 @@ def cell(cell: Cell, column: Column, notes: dict[str, str], groups: Groups) -> d
     if cell.change is not None:
         told |= {"change": signed(cell.change, column.digits), "sign": "up" if cell.change >= 0 else "down"}
     if cell.difference is not None:
-        told["difference"] = f"{signed(cell.difference, column.digits)} {MARKS[cell.verdict]}".strip()
+        told["difference"] = judgement(cell, column)
         told["verdict"] = cell.verdict
     return told
 

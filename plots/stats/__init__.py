@@ -10,8 +10,9 @@ Not used, and why:
 
 from plots.stats.difference import Interval, Paired, holm, paired, separable, slopes, t_interval
 from plots.stats.power import Probability, more_seeds, power_of_t, probability_of_improvement
+from plots.stats.verdict import MARGIN, Published, Verdict, judge
 
 __all__ = [
-    "Interval", "Paired", "Probability", "holm", "more_seeds", "paired", "power_of_t",
-    "probability_of_improvement", "separable", "slopes", "t_interval",
+    "MARGIN", "Interval", "Paired", "Probability", "Published", "Verdict", "holm", "judge", "more_seeds", "paired",
+    "power_of_t", "probability_of_improvement", "separable", "slopes", "t_interval",
 ]  # fmt: skip

@@ -22,7 +22,7 @@ FEW = 3  # seeds below which no interval is worth its name
 
 COLUMNS = (
     "dataset", "protocol", "method", "variant", "phase", "seed", "status", "trials", "lr_low", "lr_high",
-    "edge", "extended", "search", "fingerprint", "dirty", "commit", "versions", "cpu", *caption.FACTS,
+    "edge", "extended", "search", "fingerprint", "dirty", "commit", "versions", "cpu", *caption.DEVICE, *caption.FACTS,
 )  # fmt: skip
 
 
@@ -190,13 +190,19 @@ def code(frame: pd.DataFrame) -> Iterator[Flaw]:
             yield Flaw("note", f"Runs come from {count} {what}{words}.")
 
 
+def kinds(frame: pd.DataFrame) -> Iterator[Flaw]:
+    mixed = caption.devices(frame[frame["status"] == "ok"])
+    if mixed:
+        yield Flaw("warning", mixed)
+
+
 def protocols(frame: pd.DataFrame) -> Iterator[Flaw]:
     if set(frame["protocol"]) == {"test"}:
         text = "Selected on the test classes only, as the paper does: the scores are optimistic."
         yield Flaw("note", text)
 
 
-CHECKS = (data, code, protocols)
+CHECKS = (data, code, kinds, protocols)
 LOCAL = (
     failures, waiting, edges, unequal_trials, unequal_ranges, untuned, few_seeds, settings, tuned_beyond,
 )  # fmt: skip

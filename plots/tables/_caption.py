@@ -11,6 +11,7 @@ import pandas as pd
 
 from benchmark.errors import UserError
 from benchmark.planning import study
+from plots.stats import MARGIN
 from plots.tables._cells import trains
 
 INTERVAL = (
@@ -18,12 +19,13 @@ INTERVAL = (
     "separable from it (paired t-tests on shared seeds, Holm over all pairs, 5 %)."
 )
 PAPER = (
-    "Columns “paper”: the published value, in brackets ours minus the paper's; = reproduced (the paper's "
-    "value lies in our interval), ↑ above, ↓ below, ? one seed; without brackets: not run in its setting."
+    "Columns “paper”: the published value, in brackets ours minus the paper's; = reproduced (the 95 % interval of the "
+    f"difference, from both spreads, lies within ± {MARGIN:g} point), ↑ above, ↓ below (it excludes zero), ? undecided, "
+    "with the number of our seeds that would decide; without brackets: not run in its setting."
 )
 PROTOCOLS = {
-    "test": "chosen on the test classes, as the paper does",
-    "validation": "chosen on held-out training classes, the test classes seen once",
+    "test": "chosen on the test classes, as the paper does: values are those of each run's best epoch, not of its last",
+    "validation": "chosen on held-out training classes; the test classes are seen once, at the chosen epoch",
 }
 SCALES = {
     "quick": "Scale quick: a rehearsal, not evidence.",
@@ -38,13 +40,66 @@ FACTS = (
 )  # fmt: skip
 
 
+DEVICE = ("device", "precision_used", "deterministic")
+
+
+def device(kind: object, precision: object, repeatable: object) -> str:
+    """Where and how a run was made: "cpu, float32"; older runs did not say."""
+    if not isinstance(kind, str) or not kind:
+        return "not recorded"
+    return f"{kind}, {precision}" + ("" if repeatable else ", not deterministic")
+
+
+def devices(runs: pd.DataFrame) -> str:
+    """A sentence where runs of different kinds of device, precision or determinism are mixed."""
+    told = Counter(device(*values) for values in zip(*(runs[name].tolist() for name in DEVICE), strict=True))
+    if len(told) < 2:
+        return ""
+    kinds = "; ".join(f"{count} runs {name}" for name, count in told.most_common())
+    return f"Runs of different kinds are mixed ({kinds}); their numbers can differ by more than rounding."
+
+
+def same_runs(studies: list[str]) -> list[str]:
+    return [f"The same runs, so the same words: {', '.join(studies)}."] if studies else []
+
+
+def headline(dataset: str, metrics: list[str], rows: str, runs: pd.DataFrame) -> str:
+    """What a table shows, said of its rows: measures, what is compared, data set, size of the images."""
+    shown = [*dict.fromkeys(map(_metric, metrics))]
+    told = f"{' and '.join(filter(None, (', '.join(shown[:-1]), shown[-1])))} of {rows} on {dataset}"
+    sizes = sorted(runs["image_size"].dropna().unique()) if len(runs) else []
+    told += (
+        ", " + " and ".join(f"{size:g} × {size:g}" for size in sizes) + " pixels"
+        if sizes
+        else ", as published"
+    )
+    return told + (", queries against a gallery." if dataset in GALLERIES else ".")
+
+
+GALLERIES = ("inshop",)  # on the others every test image looks for its class among all others
+
+
+def _metric(name: str) -> str:
+    """ "train/R@1" → "train R@1", "test/mAP/order" → "mAP (order)", "rerank4/R@1" → "R@1 re-ranked with k = 4"."""
+    part, metric, *level = name.split("/")
+    if part.startswith("rerank"):
+        return f"{metric} re-ranked with k = {part.removeprefix('rerank')}"
+    return ("train " if part == "train" else "") + metric + (f" ({level[0]})" if level else "")
+
+
 def first_sentence(name: str, scale: str) -> str:
-    """The title of the study, as its TOML says it."""
+    """The title of the study and its notes, as its TOML says them."""
     try:
-        found = study.load(name, scale)
+        return " ".join(filter(None, (f"{study.load(name, scale).title.rstrip('.')}.", notes(name, scale))))
     except UserError:  # results of a study whose file is not here any more
         return f"{name}."
-    return f"{found.title.rstrip('.')}." + (f" {found.notes.strip()}" if found.notes else "")
+
+
+def notes(name: str, scale: str) -> str:
+    try:
+        return study.load(name, scale).notes.strip()
+    except UserError:
+        return ""
 
 
 def protocol(name: str, runs: pd.DataFrame) -> str:

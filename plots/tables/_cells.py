@@ -9,7 +9,7 @@ import pandas as pd
 
 import baselines
 from benchmark.errors import UserError
-from plots.stats import Interval, t_interval
+from plots.stats import Interval, Published, judge, t_interval
 from plots.tables._table import Cell
 
 PERCENT = 100.0
@@ -63,16 +63,13 @@ def _known(value: float) -> float | None:
     return None if pd.isna(value) else value
 
 
-def judged(paper: Cell, ours: Cell, digits: int, comparable: bool) -> Cell:
-    """The published value with our difference and the verdict; its rounding is not held against it."""
-    if not comparable or ours.value is None:
-        return dataclasses.replace(paper, verdict="not run")
-    difference = ours.value - (paper.value or 0.0)
-    if ours.half is None:
-        return dataclasses.replace(paper, difference=difference, verdict="one seed")
-    interval = Interval(0.0, ours.half + 0.5 * 10**-digits, ours.n)
-    verdict = "reproduced" if difference in interval else "above" if difference > 0 else "below"
-    return dataclasses.replace(paper, difference=difference, verdict=verdict)
+def judged(paper: Published, ours: Cell) -> Cell:
+    """The published value with our difference and the verdict on it; without ours, not run."""
+    cell = Cell(value=paper.value, spread=paper.spread)
+    if ours.value is None:
+        return dataclasses.replace(cell, verdict="not run")
+    told = judge(Interval(ours.value, ours.half or 0.0, ours.n), paper)
+    return dataclasses.replace(cell, difference=told.difference.mean, verdict=told.word, seeds=told.seeds)
 
 
 def extras(runs: pd.DataFrame, names: Sequence[str]) -> dict[str, Cell]:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from plots import style
 from plots.data import Results, datasets, final, variant_text, variant_values
-from plots.stats import paired, separable
+from plots.stats import Published, paired, separable
 from plots.tables import _caption as caption
 from plots.tables import _cells as cells
 from plots.tables import _published as published
@@ -22,7 +22,7 @@ from plots.tables._table import Cell, Column, Row, Section, Table
 PAPER_SETTINGS = ("224", "256")  # verdicts are given in these, at scale paper, with selection on the test set
 NEEDED = {
     *("dataset", "method", "protocol", "setting", "variant", "seed", "status", "run_id", "lr", "params"),
-    *("trials", "tuned", "edge", "lr_low", "lr_high", *caption.FACTS),
+    *("trials", "tuned", "edge", "lr_low", "lr_high", *caption.DEVICE, *caption.FACTS),
 }  # columns of a frame that tables read
 NOT_RUN = "not run here"
 COPIED = "copied by the paper from the method's authors, not trained in this setting"
@@ -74,10 +74,13 @@ class Part:
         metrics = {"data/ceiling R@1", *(measure.metric for measure in layout.measures)}
         wanted = [name for name in runs if name in NEEDED or name in metrics]
         self.runs, self.paper = self._split(runs[wanted]), self._split(paper)
-        self.numbers: dict[tuple[str, Key, str], list[tuple[dict[str, str], float, float]]] = {}
+        self.numbers: dict[tuple[str, Key, str], list[tuple[dict[str, str], Published]]] = {}
         for p in self.paper.itertuples():  # a lookup: filtering a frame for every cell would take minutes
             key = Key(p.method, p.row, p.provenance == "copied")
-            self.numbers.setdefault((p.section, key, p.metric), []).append((p.values, p.value, p.spread))
+            spread, runs_ = (None if pd.isna(x) else x for x in (p.spread, p.trials))
+            number = Published(p.value, spread, runs_)
+            self.numbers.setdefault((p.section, key, p.metric), []).append((p.values, number))
+        self.notes = {p.method: p.note for p in self.paper.itertuples() if p.note}
         self.titles = {(p.method, p.provenance == "copied"): p.title for p in self.paper.itertuples()}
         self.vary = {key for text in self.runs["variant"] for key in variant_values(text)}
 
@@ -151,7 +154,7 @@ class Part:
                     filled[key][measure.paper_column.key] = paper_cell
         made = []
         for key in keys:
-            notes: tuple[str, ...] = (COPIED,) if key.copied else ()
+            notes = tuple(filter(None, (COPIED, self.notes.get(key.method)))) if key.copied else ()
             if not key.copied:
                 filled[key] |= cells.extras(rows[key], self.layout.extras)
                 apart = caption.unusual(rows[key], usual, self.vary) if cells.trains(key.method) else ""
@@ -201,12 +204,12 @@ class Part:
         return made
 
     def _paper(self, section: str, key: Key, measure: Measure, ours: Cell, comparable: bool) -> Cell:
-        for values, value, spread in self.numbers.get(
-            (section, key, measure.published or measure.metric), []
-        ):
+        for values, number in self.numbers.get((section, key, measure.published or measure.metric), []):
             if all(values.get(name) == wanted for name, wanted in measure.where.items()):
-                cell = Cell(value=value, spread=None if pd.isna(spread) else spread)
-                return cell if key.copied else cells.judged(cell, ours, measure.digits, comparable)
+                if key.copied:
+                    return Cell(value=number.value, spread=number.spread)
+                rounded = dataclasses.replace(number, rounding=0.5 * 10**-measure.digits)
+                return cells.judged(rounded, ours if comparable else Cell())
         return Cell()
 
     def _title(self, key: Key) -> str:
@@ -227,13 +230,27 @@ class Part:
         told = {"dataset": self.dataset, "protocol": protocol, "scale": self.results.scale}
         return told | {"method": key.method, "variant": key.variant}
 
+    def _compared(self, table: Table) -> str:
+        """What the rows are, in words."""
+        methods = {row.keys["method"] for row in table.rows()}
+        if len(methods) > 1:
+            return f"{len(methods)} methods"
+        return f"{len({row.title for row in table.rows()})} variants of {style.title(methods.pop())}"
+
     def _caption(self, table: Table, protocols: list[str]) -> tuple[str, ...]:
         name, scale = self.name, self.results.scale
-        lines = [caption.first_sentence(name, scale), f"Data set: {self.dataset}."]
         done = self.runs[self.runs["status"] == "ok"]
+        keys = {column.key for column in table.columns}
+        metrics = [m.metric for m in self.layout.measures if m.column.key in keys]
+        lines = [f"Study {name}: {caption.headline(self.dataset, metrics, self._compared(table), done)}"]
+        lines.append(caption.notes(name, scale))
         if self.runs.empty:
             again = f"python -m benchmark run {name} --scale paper"
             lines.append(f"Not run at scale {scale}: the paper's numbers stand alone ({again}).")
+            if name in self.results.repeats:
+                lines.append(
+                    f"The runs of this study at this scale are those of {self.results.repeats[name]}."
+                )
         for setting, runs in done.groupby("setting"):
             lines.append(f"Setting {setting}: {caption.setting(runs, self.vary)}")
         if len(done):
@@ -241,6 +258,7 @@ class Part:
             lines += [
                 caption.INTERVAL,
                 caption.ceiling(done),
+                caption.devices(done),
                 self.layout.note,
                 caption.SCALES.get(scale, f"Scale {scale}."),
             ]

@@ -20,7 +20,7 @@ def names(folder: Path = PUBLISHED) -> list[str]:
 
 @cache
 def _read(path: Path) -> pd.DataFrame:
-    text = ["table", "dataset", "method", "title", "variant", "metric", "provenance", "source"]
+    text = ["table", "dataset", "method", "title", "variant", "metric", "provenance", "source", "note"]
     frame = pd.read_csv(
         path, dtype=dict.fromkeys(text, str), na_values={"spread": "", "trials": ""}, keep_default_na=False
     )

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-VERDICTS = ("reproduced", "above", "below", "one seed", "not run")  # of a published number
+VERDICTS = ("reproduced", "above", "below", "undecided", "not run")  # of a published number
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class Cell:
     change: float | None = None  # against another column of the row, coloured
     difference: float | None = None  # published values: ours minus the paper's
     verdict: str = ""  # published values: one of VERDICTS
+    seeds: int | None = None  # undecided: how many would decide
     missing: bool = False  # there should be a value: a dash, with a footnote that says why there is none
     notes: tuple[str, ...] = ()  # footnotes
     run_ids: tuple[str, ...] = ()
@@ -118,11 +119,17 @@ def shown(cell: Cell, column: Column) -> str:
     if cell.change is not None:
         text += f" ({signed(cell.change, column.digits)})"
     if cell.difference is not None:
-        text += f" ({signed(cell.difference, column.digits)} {MARKS[cell.verdict]})"
+        text += f" ({judgement(cell, column)})"
     return text + (" ≈" if cell.tied else "")
 
 
-MARKS = {"reproduced": "=", "above": "↑", "below": "↓", "one seed": "?", "not run": "", "": ""}
+MARKS = {"reproduced": "=", "above": "↑", "below": "↓", "undecided": "?", "not run": "", "": ""}
+
+
+def judgement(cell: Cell, column: Column) -> str:
+    """Ours minus the paper's, the mark of the verdict and, where it is open, the seeds that would close it."""
+    told = f"{signed(cell.difference or 0.0, column.digits)} {MARKS[cell.verdict]}".strip()
+    return told + (f" {cell.seeds} seeds" if cell.seeds else "")
 
 
 def number(value: float, digits: int) -> str:

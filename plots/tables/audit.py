@@ -19,7 +19,6 @@ from plots.tables import _caption as caption
 from plots.tables._audit_warnings import audit_warnings
 from plots.tables._cells import trains
 from plots.tables._table import Cell, Column, Row, Section, Table
-from plots.tables.verdicts import ranked
 
 SETTING = {
     "setting": {
@@ -31,12 +30,13 @@ SETTING = {
         "dimensions": "embedding",
         "batch": "batch",
     },
-    "code": {"commit": "commit", "dirty": "changed since"},
+    "code": {"commit": "commit", "dirty": "changed since", "device": "device"},
 }
 PLACE = ["dataset", "protocol", "setting", "method"]
 RUN = [
     "run_id", "phase", "status", "backbone", "pretrained", "lane", "image_size", "augmentation", "crop_scale",
     "pooling", "batch_norm", "embedding_dim", "batch_size", "per_class", "commit", "dirty",
+    *caption.DEVICE,
 ]  # fmt: skip
 COLUMNS = (
     Column("trials", "trials", digits=0),
@@ -70,10 +70,10 @@ def audit(results: Results) -> list[Table]:
             f"no study has results at scale {results.scale!r} "
             f"(python -m benchmark run main --scale {results.scale})"
         )
-    return [_table(study, results) for study in ranked(results.studies())]
+    return [_table(study, alike, results) for study, alike in results.distinct().items()]
 
 
-def _table(study: str, results: Results) -> Table:
+def _table(study: str, alike: list[str], results: Results) -> Table:
     frame = results.frame(study)
     told = tuning_summary.audit(frame[list(LEDGER_COLUMNS)], results.runs)
     by_place = dict(iter(frame[[*PLACE, *RUN]].groupby(PLACE)))
@@ -91,6 +91,7 @@ def _table(study: str, results: Results) -> Table:
     shared = ", ".join(f"{column.title} {text}" for column, text in same.items())
     words = (
         f"Fairness audit of study {study}: {count or 'no'} warning{'' if count == 1 else 's'}.",
+        *caption.same_runs(alike),
         *map(str, found),
         *([f"Every method: {shared}."] if shared else []),
         CAPTION,
@@ -159,6 +160,7 @@ def _setting(runs: pd.DataFrame) -> dict[str, Cell]:
         "dimensions": every(lambda row: f"{row['embedding_dim']:.0f}"),
         "batch": every(lambda row: f"{row['batch_size']:.0f} ({row['per_class']:.0f} per class)"),
         "commit": every(lambda row: row["commit"][:8] or "none"),
+        "device": every(lambda row: caption.device(*(row[name] for name in caption.DEVICE))),
         "dirty": Cell(
             text="no" if not changed else "all" if changed == len(rows) else f"{changed} of {len(rows)}"
         ),

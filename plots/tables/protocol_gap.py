@@ -3,21 +3,23 @@
 `python -m plots tables --only protocol_gap` makes one table per study and data set that was run under both.
 """
 
+import json
+
 import pandas as pd
 
 from benchmark.errors import UserError
 from plots import style
 from plots.catalogue import made_from
-from plots.data import Results, datasets, final, seeds_by, variant_values
+from plots.data import Results, datasets, final, finished, seeds_by, variant_values
 from plots.stats import holm, paired, t_interval
 from plots.tables import _caption as caption
 from plots.tables._leaderboard import METRIC, SEPARATOR, known
 from plots.tables._table import Cell, Column, Row, Section, Table
-from plots.tables.verdicts import ranked
 
 PROTOCOLS = ("test", "validation")
 COLUMNS = (
     Column("test", "protocol test", "R@1", shaded=True),
+    Column("last", "last epoch", "R@1"),
     Column("validation", "protocol validation", "R@1", shaded=True),
     Column("gap", "difference", digits=2),
     Column("p", "p (Holm)", digits=3),
@@ -28,6 +30,7 @@ COLUMNS = (
 CAPTION = (
     "R@1 on the test classes in percent, mean ± half-width of the 95 % t-interval over seeds. Protocol test "
     "chooses learning rate and epoch on the test classes, protocol validation on training classes held out.",
+    "Last epoch: the same runs as protocol test, at the end of training instead of at the best epoch.",
     "Difference: test − validation on shared seeds, ± half-width; p: paired t, Holm over the methods. It "
     "holds the optimism of the selection and what the held-out classes would have taught. Ranks of methods "
     "that cannot be told apart change by chance, too.",
@@ -37,11 +40,11 @@ CAPTION = (
 @made_from()
 def protocol_gap(results: Results) -> list[Table]:
     tables = []
-    for study in ranked(results.studies()):
+    for study, alike in results.distinct().items():
         runs = final(results.frame(study))
         runs = runs.assign(contender=runs["method"] + SEPARATOR + runs["variant"])
         for dataset in datasets(runs):
-            table = _table(study, dataset, runs[runs["dataset"] == dataset], results.scale)
+            table = _table(study, alike, dataset, runs[runs["dataset"] == dataset], results.scale)
             tables += [table] if table else []
     if not tables:
         raise UserError(
@@ -51,7 +54,7 @@ def protocol_gap(results: Results) -> list[Table]:
     return tables
 
 
-def _table(study: str, dataset: str, runs: pd.DataFrame, scale: str) -> Table | None:
+def _table(study: str, alike: list[str], dataset: str, runs: pd.DataFrame, scale: str) -> Table | None:
     sides = {name: runs[runs["protocol"] == name] for name in PROTOCOLS}
     scores = {name: 100 * seeds_by(side, "contender", METRIC) for name, side in sides.items()}
     gaps = compared(scores["test"], scores["validation"])
@@ -65,7 +68,7 @@ def _table(study: str, dataset: str, runs: pd.DataFrame, scale: str) -> Table | 
     end = (*CAPTION, caption.SCALES.get(scale, f"Scale {scale}."))
     return Table(
         "protocol_gap", f"{study}, {dataset}", COLUMNS, (Section("", tuple(rows)),),
-        (words, *sentences(gaps, scores), *end),
+        (words, *sentences(gaps, scores), *caption.same_runs(alike), *end),
     )  # fmt: skip
 
 
@@ -111,6 +114,12 @@ def sentences(gaps: pd.DataFrame, scores: "Sides") -> list[str]:
     return lines
 
 
+def _last(runs: pd.DataFrame) -> list[float]:
+    """R@1 at the last evaluation of each run."""
+    curves = [json.loads(text or "[]") for text in finished(runs)["curve"]]
+    return [curve[-1][METRIC] for curve in curves if curve and METRIC in curve[-1]]
+
+
 Sides = dict[str, pd.DataFrame]  # protocol → runs or scores
 
 
@@ -121,7 +130,9 @@ def _row(name: str, gap: pd.Series, p: float, scores: Sides, sides: Sides, datas
         mean = t_interval(scores[side][name].dropna())
         ids = tuple(sides[side][sides[side]["contender"] == name]["run_id"])
         cells[side] = Cell(mean.mean, known(mean.half), mean.n, run_ids=ids)
+    last = t_interval(_last(sides["test"][sides["test"]["contender"] == name]))
     cells |= {
+        "last": Cell(known(100 * last.mean), known(100 * last.half), last.n, run_ids=cells["test"].run_ids),
         "gap": Cell(known(gap["difference"]), known(gap["half"]), int(gap["n"])),
         "p": Cell(float(p), text="< 0.001" if p < 0.001 else ""),
         "rank_test": Cell(float(gap["rank_test"])),

@@ -9,6 +9,7 @@ import statistics
 from benchmark.errors import UserError
 from plots.catalogue import entries, made_from
 from plots.data import Results
+from plots.stats import MARGIN
 from plots.tables import _published as published
 from plots.tables._table import VERDICTS, Cell, Column, Row, Section, Table, all_verdicts
 
@@ -16,6 +17,7 @@ COLUMNS = (
     *(Column(verdict, verdict, digits=0) for verdict in VERDICTS),
     Column("all", "all", digits=0),
     Column("median", "median ±"),
+    Column("seeds", "seeds", digits=0),
 )
 
 
@@ -27,9 +29,9 @@ def summary(results: Results) -> list[Table]:
         rows += [_row(f"{name}: {table.part}", [table], results.scale) for table in tables]
         found += tables
     caption = (
-        "The paper's numbers against ours: reproduced (the paper's value lies in our 95 % interval), above "
-        "or below it, one seed (no interval), or not run in the paper's setting.",
-        "Median ±: half-width of our intervals; the wider they are, the less “reproduced” says.",
+        "The paper's numbers against ours, by the 95 % interval of the difference (both spreads): reproduced, it lies "
+        f"within ± {MARGIN:g} point; above, below, it excludes zero; undecided; or not run in the paper's setting.",
+        "Median ±: half-width of our intervals. Seeds: how many would decide half of the undecided that seeds can decide.",
         "Numbers that the paper copied from other papers are not counted.",
         f"Scale {results.scale}.",
     )
@@ -52,12 +54,13 @@ def _row(title: str, tables: list[Table], scale: str) -> Row:
     cells = {verdict: Cell(value=float(count)) for verdict, count in counts.items()}
     cells["all"] = Cell(value=float(sum(counts.values())))
     judged = [
-        table.cell(row, column).half
+        (table.cell(row, column), row.cells.get(f"{column.key} paper", Cell()))
         for table in tables
         for row in table.rows()
         for column in table.columns
-        if row.cells.get(f"{column.key} paper", Cell()).verdict in ("reproduced", "above", "below")
     ]
-    widths = [half for half in judged if half is not None]
+    widths = [ours.half for ours, paper in judged if paper.difference is not None and ours.half is not None]
+    seeds = [paper.seeds for _, paper in judged if paper.seeds]
     cells["median"] = Cell(value=statistics.median(widths)) if widths else Cell()
+    cells["seeds"] = Cell(value=statistics.median(seeds)) if seeds else Cell()
     return Row(title, cells, {"dataset": tables[0].part if len(tables) == 1 else "", "scale": scale})

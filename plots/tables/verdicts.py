@@ -35,12 +35,12 @@ CAPTION = (
 @made_from()
 def verdicts(results: Results) -> list[Table]:
     tables = []
-    for study in ranked(results.studies()):
+    for study, alike in results.distinct().items():
         by_dataset: dict[str, list[Leaderboard]] = {}
         for board in leaderboards(results.frame(study)):
             by_dataset.setdefault(board.dataset, []).append(board)
         for dataset in datasets(pd.DataFrame({"dataset": list(by_dataset)})):
-            tables.append(_table(study, dataset, by_dataset[dataset], results.scale))
+            tables.append(_table(study, alike, dataset, by_dataset[dataset], results.scale))
     if not tables:
         raise UserError(
             f"no study at scale {results.scale!r} has two methods with finished runs "
@@ -49,12 +49,7 @@ def verdicts(results: Results) -> list[Table]:
     return tables
 
 
-def ranked(studies: list[str]) -> list[str]:
-    """The main comparisons first."""
-    return sorted(studies, key=lambda name: (name != "main", not name.startswith("main"), name))
-
-
-def _table(study: str, dataset: str, found: list[Leaderboard], scale: str) -> Table:
+def _table(study: str, alike: list[str], dataset: str, found: list[Leaderboard], scale: str) -> Table:
     sections = tuple(
         Section(
             ", ".join(board.place().split(", ")[1:]),
@@ -62,7 +57,7 @@ def _table(study: str, dataset: str, found: list[Leaderboard], scale: str) -> Ta
         )
         for board in found
     )
-    words = [f"Verdicts on study {study}, data set {dataset}."]
+    words = [f"Verdicts on study {study}, data set {dataset}.", *caption.same_runs(alike)]
     words += [f"{board.place()}: {' '.join(board.sentences())}" for board in found[:4]]
     end = (*CAPTION, caption.SCALES.get(scale, f"Scale {scale}."))
     return Table("verdicts", f"{study}, {dataset}", COLUMNS, sections, (*words, *end))

@@ -47,10 +47,13 @@ def write_study(
     lr: float = 1e-3,
     edge: str = "",
     separate: bool = False,
+    stored: dict[str, Any] | None = None,
+    first: int = 0,
 ) -> list[dict[str, Any]]:
     """Writes a finished study and returns its ledger rows. A status "missing" leaves the run out.
 
     Runs go to one file, as in `results/reference/`, or with `separate` to one each, as the runner writes them.
+    `stored` are columns that differ, from the seed `first` on.
     """
     store, ledger, runs = Store(root), [], []
     for dataset, protocol, method, variation, seed in product(
@@ -64,7 +67,7 @@ def write_study(
         state = status(method, seed)
         if state != "missing":
             found = metrics_of(method, seed, shift(variation, dataset)) | more_metrics(method, seed)
-            runs.append(run_row(spec, state, found))
+            runs.append(run_row(spec, state, found) | ((stored or {}) if seed >= first else {}))
         trained = method in baselines.names() and baselines.card(method).trains
         ledger.append(
             {

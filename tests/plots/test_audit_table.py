@@ -1,5 +1,6 @@
 """What a reviewer would lose: an unequal budget, a rate at the edge or a failed run that nobody mentions."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -163,6 +164,8 @@ def test_the_price_of_test_selection_is_paired_by_seed_and_ranks_are_compared(fl
         mine = frame[(frame["method"] == method) & (frame["phase"] == "final") & (frame["status"] == "ok")]
         by = mine.set_index(["protocol", "seed"])["test/R@1"]
         assert cells["gap"].value == pytest.approx(100 * (by["test"] - by["validation"]).dropna().mean())
+        ends = [json.loads(text)[-1]["test/R@1"] for text in mine[mine["protocol"] == "test"]["curve"]]
+        assert cells["last"].value == pytest.approx(100 * sum(ends) / len(ends))
         changed = cells["rank_test"].value != cells["rank_validation"].value
         assert cells["changed"].text == ("yes" if changed else "no")
     assert sorted(cells["rank_test"].value for cells in rows.values()) == list(range(1, len(SKILL) + 1))

@@ -75,6 +75,21 @@ def test_a_broken_module_is_listed_and_the_others_are_made(results, monkeypatch,
     assert "Contextual" in told.out
 
 
+def test_a_table_that_crashes_shows_where_and_the_command_fails_every_time(results, monkeypatch, capsys):
+    monkeypatch.setattr("plots.tables.variants.compare", lambda *given: 1 / 0)
+    for _ in range(2):
+        assert main(["tables", "--results", str(results)]) == 1
+        told = capsys.readouterr()
+        assert "Traceback" in told.err
+        assert "in gradient_correction" in told.err
+        assert "main: glyphs" in told.out
+
+
+def test_a_scale_that_is_none_is_refused_with_a_suggestion(results, capsys):
+    assert main(["tables", "--results", str(results), "--scale", "quik"]) == 2
+    assert "unknown scale 'quik'; did you mean 'quick'?" in capsys.readouterr().err
+
+
 def test_an_unknown_name_is_corrected(results, capsys):
     assert main(["tables", "--results", str(results), "--only", "mian"]) == 2
     assert "did you mean 'main'?" in capsys.readouterr().err

@@ -168,3 +168,48 @@ def test_a_seed_without_every_level_does_not_bend_a_slope():
     scores = pd.DataFrame({0.0: [1.0, 1.0], 0.1: [0.9, np.nan], 0.2: [0.8, 0.0]})
     assert list(stats.slopes(scores)) == pytest.approx([-1.0])
     assert stats.slopes(scores[[0.0]]).empty
+
+
+def judged(truth, deviation, n, runs, spread=True, name="verdict"):
+    """The words on simulated seeds: ours with this true difference to the paper's, both with this deviation."""
+    generator = numpy_generator(name, truth, deviation, n, runs, spread)
+    words = []
+    for _ in range(RUNS):
+        ours = stats.t_interval(80 + truth + deviation * generator.normal(size=n))
+        theirs = 80 + deviation * generator.normal(size=runs)
+        known = float(theirs.std(ddof=1)) if spread and runs > 1 else None
+        words.append(stats.judge(ours, stats.Published(float(theirs.mean()), known, runs)).word)
+    return {word: words.count(word) / RUNS for word in ("reproduced", "above", "below", "undecided")}
+
+
+@pytest.mark.parametrize(
+    ("n", "runs", "spread"), [(3, 3, True), (5, 3, True), (10, 3, True), (5, 6, False), (5, 1, False)]
+)
+def test_equal_numbers_are_called_different_in_at_most_one_case_of_twenty(n, runs, spread):
+    for deviation in (0.2, 1.0, 3.0):
+        told = judged(0.0, deviation, n, runs, spread)
+        assert told["above"] + told["below"] <= 0.05 + 0.015
+
+
+def test_few_noisy_seeds_reproduce_nothing():
+    told = judged(0.0, 2.0, 3, 3)
+    assert told["reproduced"] < 0.01
+    assert told["undecided"] > 0.9
+    assert stats.judge(stats.t_interval([80.0]), stats.Published(80.0, 0.3, 3)).word == "undecided"
+
+
+def test_many_seeds_reproduce_what_is_equal_and_tell_what_is_not():
+    assert judged(0.0, 0.5, 20, 20)["reproduced"] > 0.95
+    assert judged(2.0, 0.5, 10, 6)["above"] > 0.95
+    assert judged(-2.0, 0.5, 10, 6)["below"] > 0.95
+
+
+def test_the_seeds_that_would_decide_do_decide_if_the_difference_stays():
+    values = np.array([-1.0, 1.0] * 4)
+    told = stats.judge(stats.t_interval(80.7 + values), stats.Published(80.0, 0.1, 10))
+    assert told.word == "undecided"
+    more = np.resize(values, told.seeds) * np.std(values, ddof=1)
+    more = (more - more.mean()) / more.std(ddof=1) * np.std(values, ddof=1)
+    assert stats.judge(stats.t_interval(80.7 + more), stats.Published(80.0, 0.1, 10)).word == "above"
+    hopeless = stats.judge(stats.t_interval(80.7 + values), stats.Published(80.0, 9.0, 3))
+    assert hopeless.seeds is None  # the paper's own spread is too large

@@ -30,9 +30,10 @@ def seen(colour, matrix):
     return np.clip(np.array(matrix) @ linear, 0, 1) ** (1 / 2.2)
 
 
-def test_every_method_has_a_marker_of_its_own():
+def test_no_two_methods_look_alike_and_the_papers_differ_in_black_and_white():
+    assert len({look.marker for look in style.LOOKS.values()}) == len(style.LOOKS)
     looks = [style.look(name) for name in baselines.names()]
-    assert len({look.marker for look in looks}) == len(looks)
+    assert len({(look.colour, look.marker) for look in looks}) == len(looks)
 
 
 def test_the_papers_methods_differ_to_colour_blind_readers():
