@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmark.errors import UserError
 from benchmark.planning import study
-from benchmark.planning.identity import EXECUTOR, Identity, seen
+from benchmark.planning.identity import EXECUTOR, Identity, seen, with_data
 from benchmark.results.store import Outcome, Store
 
 
@@ -45,9 +45,15 @@ def load(args: argparse.Namespace) -> list[study.Study]:
     ]
 
 
-def identity(args: argparse.Namespace, outcomes: Mapping[str, Outcome]) -> Identity:
-    """The code and the data that runs would be made of."""
-    return Identity(args.data, getattr(args, "executor", EXECUTOR), seen(outcomes.values()))
+def with_identity(
+    args: argparse.Namespace, outcomes: Mapping[str, Outcome]
+) -> tuple[list[study.Study], Identity]:
+    """The studies, on the data that there are, and the code and data that their runs would be made of."""
+    identity = Identity(args.data, getattr(args, "executor", EXECUTOR), seen(outcomes.values()))
+    studies, absent = with_data(load(args), identity)
+    if absent:
+        print(f"not found below {args.data}, so left out: {', '.join(absent)} (python -m benchmark doctor)")
+    return studies, identity
 
 
 def store(args: argparse.Namespace) -> Store:

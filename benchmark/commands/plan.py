@@ -26,10 +26,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    studies = _selection.load(args)
     store = _selection.store(args)
     outcomes = store.outcomes()
-    identity = _selection.identity(args, outcomes)
+    studies, identity = _selection.with_identity(args, outcomes)
     tuning.recall(tuning.memory(store.results))
     if args.json:
         for study in studies:

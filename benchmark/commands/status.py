@@ -27,9 +27,10 @@ def execute(args: argparse.Namespace) -> int:
     """3 if a run failed, as for `run`."""
     store = _selection.store(args)
     outcomes = store.outcomes()
-    identity, specs = _selection.identity(args, outcomes), store.specs()
+    studies, identity = _selection.with_identity(args, outcomes)
+    specs = store.specs()
     tuning.recall(tuning.memory(store.results))
-    failed = [_print(study, store, outcomes, identity, specs) for study in _selection.load(args)]
+    failed = [_print(study, store, outcomes, identity, specs) for study in studies]
     return 3 if any(failed) else 0
 
 

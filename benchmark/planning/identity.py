@@ -7,12 +7,13 @@ with the project have the project's version for theirs.
 import importlib.util
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import baselines
 from benchmark import datasets, sources
 from benchmark.errors import UserError
+from benchmark.planning.study import Study
 from benchmark.results.store import Outcome
 
 EXECUTOR = "benchmark.training.run:run"  # what does a run, unless somebody says otherwise
@@ -66,6 +67,10 @@ class Identity:
             self._known[key] = self._opened(dataset)
         return self._known[key]
 
+    def found(self, dataset: str) -> bool:
+        """Whether runs on a data set are possible here, or stored."""
+        return datasets.embedded(dataset) or self.content(dataset) != "" or dataset in self.stored
+
     def _opened(self, dataset: str) -> str:
         if self.data is not None and (self.fetch or datasets.at_hand(dataset, self.data)):
             try:
@@ -73,6 +78,20 @@ class Identity:
             except UserError:  # absent or incomplete: said before anything runs on it
                 pass
         return self.stored.get(dataset, "")
+
+
+def with_data(studies: Iterable[Study], identity: Identity) -> tuple[list[Study], list[str]]:
+    """The studies on those of their data sets that are found, and the names of the others.
+
+    Only at scale photos, which is for whatever photos there are; elsewhere data that are missing are an error.
+    """
+    kept, absent = [], []
+    for study in studies:
+        here = tuple(d for d in study.datasets if study.scale != "photos" or identity.found(d))
+        absent += [d for d in study.datasets if d not in here]
+        if here:
+            kept.append(replace(study, datasets=here))
+    return kept, sorted(set(absent))
 
 
 def seen(outcomes: Iterable[Outcome]) -> dict[str, str]:

@@ -19,7 +19,7 @@ from benchmark.planning import checks
 from benchmark.shipped import STUDIES
 from benchmark.spec import FIELDS
 
-SCALES = ("quick", "laptop", "paper")
+SCALES = ("quick", "laptop", "photos", "paper")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from benchmark.errors import UserError
 from benchmark.planning import plan as planner
 from benchmark.planning import tuning
 from benchmark.planning.estimate import Estimate, in_words
-from benchmark.planning.identity import EXECUTOR, Identity, seen
+from benchmark.planning.identity import EXECUTOR, Identity, seen, with_data
 from benchmark.planning.plan import Family, Known
 from benchmark.planning.study import Study
 from benchmark.results import optuna_export as dashboard
@@ -56,6 +56,15 @@ class Session:
         tuning.recall(tuning.memory(self.store.results))
         fetch = self.options.backend != "dask"  # else the data may be where the workers are
         made_of = Identity(self.options.data, self.options.executor, seen(outcomes.values()), fetch)
+        self.studies, absent = with_data(self.studies, made_of)
+        if absent:
+            say(
+                f"not found below {self.options.data}, so left out: {', '.join(absent)} (python -m benchmark doctor)"
+            )
+        if not self.studies:
+            raise UserError(
+                f"no photos were found below {str(self.options.data)!r}; name their folder with --data"
+            )
         self.families = {study.name: planner.families(study, made_of) for study in self.studies}
         failed = [run_id for run_id, outcome in outcomes.items() if not outcome.finished]
         again = failed if self.options.retry_failed else []
