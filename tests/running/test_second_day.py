@@ -142,3 +142,11 @@ def test_data_that_are_not_at_hand_count_as_those_of_the_stored_runs(tmp_path):
     study = load("main", "quick", ["tuning=false"], ["cub"], ["contrastive"])
     made_of = identity.Identity(tmp_path, stored={"cub": "abc"})
     assert {t.spec.data for f in families(study, made_of) for t in f.known({}).tasks} == {"abc"}
+
+
+def test_photos_that_are_not_there_are_left_out_by_name_and_those_with_stored_runs_are_not(tmp_path):
+    study = load("hierarchy", "photos")
+    kept, absent = identity.with_data([study], identity.Identity(tmp_path, stored={"cub": "abc"}))
+    assert [s.datasets for s in kept] == [("cub",)]
+    assert absent == ["cars?missing=skip"]
+    assert identity.with_data([study], identity.Identity(tmp_path)) == ([], ["cars?missing=skip", "cub"])
