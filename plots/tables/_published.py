@@ -1,7 +1,8 @@
 """The paper's own numbers: every value of its ten tables, from `results/published/*.csv`, one file per table.
 
 Tables put them beside ours (`_comparison.py`). Values are percent, as printed; `variant` is "key=value;…" of
-the study's [vary] keys; provenance says whether the paper reproduced a number itself or copied it.
+the study's [vary] keys; provenance says whether the paper reproduced a number itself or copied it. One more file,
+`claimed.csv`, holds what the authors of each method claim, with backbone and dimensions, for the reality check.
 """
 
 from functools import cache
@@ -12,10 +13,12 @@ import pandas as pd
 from benchmark.errors import unknown
 from benchmark.shipped import PUBLISHED
 
+CLAIMED = "claimed"
+
 
 def names(folder: Path = PUBLISHED) -> list[str]:
     """The tables there are, by the names that studies and modules of `plots/` have."""
-    return sorted(path.stem for path in folder.glob("*.csv"))
+    return sorted(path.stem for path in folder.glob("*.csv") if path.stem != CLAIMED)
 
 
 @cache
@@ -36,3 +39,9 @@ def load(table: str | None = None, folder: Path = PUBLISHED, **wanted: str) -> p
     for column, value in wanted.items():
         frame = frame[frame[column] == value]
     return frame.reset_index(drop=True)
+
+
+def claimed(folder: Path = PUBLISHED) -> pd.DataFrame:
+    """What authors claim, as printed: one row a method and data set."""
+    path = folder / f"{CLAIMED}.csv"
+    return pd.read_csv(path, dtype=str, keep_default_na=False)

@@ -108,5 +108,6 @@ def run_row(spec: RunSpec, status: str, metrics: dict[str, float]) -> dict[str, 
         "error": "Traceback" if failed else "", "seconds": 1.0, "peak_memory_mb": 100.0, "fingerprint": "f",
         "versions": "{}", "commit": "0" * 40, "dirty": False, "cpu": "cpu", "gpu": "",
         "device": "cpu", "precision_used": "float32", "deterministic": True, "preparation": 0.0,
+        "step_seconds": 0.02 if spec.method == "ibc" else 0.01, "loss_parameters": 7 * len(spec.method),
         "finished": "2026-01-01T00:00:00",
     }  # fmt: skip
