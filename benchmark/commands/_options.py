@@ -40,7 +40,7 @@ def load(args: argparse.Namespace) -> list[study.Study]:
     if len({Path(name).stem for name in asked}) < len(asked):
         raise UserError(f"a study is named twice: {' '.join(asked)}")
     return [
-        study.load(name, args.scale, args.overrides, _names(args.datasets), _names(args.methods))
+        study.load(name, args.scale, args.overrides, _names(args.datasets), _names(args.methods), args.data)
         for name in asked
     ]
 

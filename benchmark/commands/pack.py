@@ -69,6 +69,7 @@ def _spec(args: argparse.Namespace):
     from benchmark.planning import settings
     from benchmark.spec import RunSpec
 
-    published = args.dataset in settings.MAIN_BY_DATASET or args.dataset not in settings.PAPER_DATASETS
+    plain = args.dataset.partition("?")[0]
+    published = plain in settings.MAIN_BY_DATASET or plain not in settings.PAPER_DATASETS
     name = args.setting or ("224" if published else "256")
     return RunSpec(dataset=args.dataset).replace(**settings.setting(name, args.dataset))

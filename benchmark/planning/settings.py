@@ -5,7 +5,10 @@ under its parameters of the method. Sources: [224] the paper's main setting, [25
 where text and use differ.
 """
 
+from pathlib import Path
+
 import baselines
+from benchmark.datasets import is_path, open_dataset, parse
 from benchmark.errors import UserError, unknown
 
 Fields = dict[str, object]
@@ -74,6 +77,7 @@ GLYPHS: Fields = {  # chosen by measurement: docs/DATA.md
     "train_classes": 100, "test_classes": 100, "validation_share": 0.4,  # of a fifth nearly every letter is found
     "ks": (1, 2, 4, 8, 10, 16, 20, 30, 32, 40, 50, 100, 1000), "rerank": (4, 16, 32),  # those of every table
 }
+EMBEDDED_ONLY = ("train_classes", "test_classes", "validation_share")  # counts that say nothing about other data
 GLYPHS_QUICK: Fields = GLYPHS | {  # a rehearsal of everything in minutes: fewer classes and steps
     "epochs": 2, "batches_per_epoch": 20, "lr_steps": (), "train_classes": 60, "test_classes": 60,
 }
@@ -87,6 +91,11 @@ PHOTOS: Fields = FROZEN | {  # the paper's backbone, pooling and dimensions [224
     "backbone": "resnet50_caffe", "weights": "resnet50_v1.pt@2bd0aec3a7c78489", "pooling": "gem", "embedding_dim": 512,
     "crop_scale": 0.16, "views": 5, "epochs": 10, "batches_per_epoch": 30, "lr_steps": (6, 8), "evaluate_every": 1,
 }
+PHOTOS_BY_DATASET: dict[str, Fields] = {  # crops and ranks as published for each
+    name: {key: row[key] for key in ("crop_scale", "ks") if key in row}
+    for name, row in (APPENDIX_BY_DATASET | MAIN_BY_DATASET).items()
+}
+SMALL: Fields = {key: value for key, value in GLYPHS.items() if key not in EMBEDDED_ONLY}  # any images of that size
 LIGHT: Fields = FROZEN | {  # end to end on a CPU
     "lane": "end_to_end", "image_size": 96, "resize": 112, "train_resize": 112, "crop_scale": 0.3,
     "lr": 3e-4, "epochs": 4, "lr_steps": (3,), "batch_size": 64, "batches_per_epoch": 20,
@@ -99,9 +108,13 @@ SETTINGS: dict[str, tuple[Fields, dict[str, Fields]]] = {
     "glyphs": (GLYPHS, {}),
     "glyphs-quick": (GLYPHS_QUICK, {}),
     "frozen": (FROZEN, {}),
-    "photos": (PHOTOS, {}),
+    "photos": (PHOTOS, PHOTOS_BY_DATASET),
+    "small": (SMALL, {}),
     "light": (LIGHT, {}),
 }
+EMBEDDED = ("glyphs", "glyphs-quick")  # settings for the data that come with the project
+SMALL_SIDE = 64  # pixels up to which images are trained on as they are
+SMALL_DATASETS = ("cifar100", "omniglot")
 PAPER_DATASETS = ("cub", "cars", "sop", "inat", "inshop")
 NEAREST = "cub"  # a data set that the paper does not have gets the values of its smallest one
 
@@ -110,8 +123,19 @@ def names() -> list[str]:
     return list(SETTINGS)
 
 
+def fitting(dataset: str, data: Path) -> str:
+    """The setting for a data set that a study was not written for: photos are seen by a backbone that is not trained."""
+    if parse(dataset)[0] in SMALL_DATASETS:
+        return "small"
+    if not is_path(dataset):
+        return "photos"
+    found = open_dataset(dataset, data)
+    some = [found.source.read(int(i)).shape for i in found.train[:: len(found.train) // 9 + 1]]
+    return "small" if sorted(min(shape[:2]) for shape in some)[len(some) // 2] <= SMALL_SIDE else "frozen"
+
+
 def _row(name: str, dataset: str) -> Fields:
-    dataset = dataset.partition("?")[0]
+    dataset = parse(dataset)[0]
     if name not in SETTINGS:
         raise unknown("setting", name, SETTINGS, "python -m benchmark list settings")
     rows = SETTINGS[name][1]
@@ -125,6 +149,7 @@ def _row(name: str, dataset: str) -> Fields:
 
 def setting(name: str, dataset: str, method: str = "") -> Fields:
     """RunSpec fields of a setting on a data set; with a method, also what the setting changes for it."""
+    dataset = parse(dataset)[0]
     row = _row(name, dataset)
     fields = {**SETTINGS[name][0], **row}
     if name == "224" and method and baselines.card(method).warm_up:
@@ -147,6 +172,7 @@ MANY_CLASSES = ("sop", "inat", "inshop")
 
 def params(name: str, dataset: str, method: str) -> Fields:
     """Loss parameters that the setting changes from the method's own defaults."""
+    dataset = parse(dataset)[0]
     _row(name, dataset)
     if name == "256" and method == "contextual":
         return {"lam": 0.4, "rest": "1 - lam - gamma", "eps": 0.05, "gamma": 0.1, "s_tilde": 0.25}
@@ -191,6 +217,7 @@ def published(method: str, dataset: str, name: str = "224") -> Fields:
 
     At 256 one rate per data set was used for every method and is part of the setting.
     """
+    dataset = parse(dataset)[0]
     if name == "256":
         return {"lr": setting(name, dataset)["lr"]}
     if method not in PUBLISHED or dataset not in PUBLISHED[method]:

@@ -15,7 +15,7 @@ from typing import Any
 import baselines
 from benchmark import datasets
 from benchmark.errors import UserError, unknown
-from benchmark.planning import checks
+from benchmark.planning import checks, settings
 from benchmark.shipped import STUDIES
 from benchmark.spec import FIELDS
 
@@ -64,6 +64,7 @@ def load(
     overrides: Iterable[str] = (),
     only_datasets: Iterable[str] = (),
     only_methods: Iterable[str] = (),
+    data: Path = Path("data"),
 ) -> Study:
     """A study by name or by the path of its file, at a scale, with `key=value` overrides, on other data or with other methods."""
     path = find(name)
@@ -88,11 +89,30 @@ def load(
     for dataset in only_datasets:
         datasets.check_name(dataset)
     checks.known(only_methods, baselines.names(), "method", checks.METHODS)
-    return dataclasses.replace(
+    chosen = dataclasses.replace(
         chosen,
         datasets=tuple(only_datasets) or chosen.datasets,
         methods=tuple(only_methods) or chosen.methods,
     )
+    said = {text.partition("=")[0].strip() for text in overrides}
+    return _fitted(chosen, said, data) if only_datasets else chosen
+
+
+def _fitted(study: Study, said: set[str], data: Path) -> Study:
+    """A study of the embedded data on other data: in a setting that suits them, unless one is said, and on all classes."""
+    others = [name for name in study.datasets if not datasets.embedded(name)]
+    if not others or (study.setting not in settings.EMBEDDED and "setting" not in said):
+        return study
+    fields = {k: v for k, v in study.fields.items() if k not in settings.EMBEDDED_ONLY or k in said}
+    if "setting" in said:
+        return dataclasses.replace(study, fields=fields)
+    fitting = {name: settings.fitting(name, data) for name in others}
+    if len(set(fitting.values())) > 1 or len(others) < len(study.datasets):
+        each = ", ".join(f"{name} {fitting.get(name, study.setting)}" for name in study.datasets)
+        raise UserError(
+            f"these data sets want settings of their own ({each}): name one data set at a time, or --set setting=…"
+        )
+    return dataclasses.replace(study, fields=fields, setting=fitting[others[0]])
 
 
 def find(name: str) -> Path:

@@ -20,7 +20,7 @@ from benchmark.results import optuna_export as dashboard
 from benchmark.results.store import Outcome, Store
 from benchmark.running import provenance as environment
 from benchmark.running.pools import Pool, open_pool
-from benchmark.running.preparation import prepare
+from benchmark.running.preparation import checked, prepare
 from benchmark.running.progress import Progress
 from benchmark.running.scheduler import Runner, Shard
 from benchmark.running.worker import Job, resolved
@@ -70,11 +70,13 @@ class Session:
         again = failed if self.options.retry_failed else []
         todo, waiting = self._missing({i: o for i, o in outcomes.items() if i not in set(again)})
         if todo or waiting:
-            self._check_data({spec.dataset for spec in todo.values()})
+            here = self.options.backend != "dask" and self.options.executor == EXECUTOR  # the data are
+            if here:
+                say("\n".join(checked(self.studies, todo.values(), self.options.data)))
             self.pool = open_pool(self.options.backend, self.options.jobs, self.options.scheduler)
             seconds = Estimate(outcomes.values()).total(todo.values(), waiting, self.pool.slots())
             self._announce(len(todo), waiting, self.pool.slots(), seconds)
-            if self.options.backend != "dask" and self.options.executor == EXECUTOR:
+            if here:
                 prepare(todo.values(), self.options.data.absolute(), self.pool)
             commit, dirty = environment.commit()
             job = Job(
@@ -115,15 +117,6 @@ class Session:
                 if spec.run_id not in outcomes and self.shard.has(spec.run_id):
                     specs[spec.run_id] = spec
         return specs, len(waiting)
-
-    def _check_data(self, names: set[str]) -> None:
-        """Missing data are one error now, not one for every run. What is drawn once is drawn here."""
-        if self.options.backend == "dask" or self.options.executor != EXECUTOR:
-            return  # the data may be where the workers are
-        from benchmark.datasets import open_dataset
-
-        for name in sorted(names):
-            open_dataset(name, self.options.data)
 
     def _announce(self, todo: int, waiting: int, slots: int, seconds: float | None) -> None:
         names = ", ".join(study.name for study in self.studies)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from benchmark.errors import UserError
 from benchmark.planning.estimate import in_words
+from benchmark.planning.study import Study
 from benchmark.running.pools import Pool
 from benchmark.running.worker import keep_memory
 from benchmark.spec import RunSpec
@@ -21,6 +22,45 @@ if TYPE_CHECKING:
 
 LOOK = 1.0  # seconds between looks at what is done
 EVERY = 30.0  # seconds between lines where there is no terminal
+
+
+def checked(studies: Iterable[Study], specs: Iterable[RunSpec], data: Path) -> list[str]:
+    """What runs are made on, a line for each data set; raises what no run could do without, before the first one."""
+    import numpy as np
+
+    from benchmark.datasets import open_dataset
+    from benchmark.seeds import numpy_generator
+    from benchmark.training.sampling import batches
+    from benchmark.training.training_set import test_indices, training_view, validation_indices
+
+    settings: dict[str, set[str]] = {}
+    for study in studies:
+        for name in study.datasets:
+            settings.setdefault(name, set()).add(study.setting)
+    fields = ("dataset", "train_classes", "test_classes", "protocol", "validation_share", "distractors",
+              "sampler", "batch_size", "per_class")  # fmt: skip
+    distinct = {(*(getattr(s, f) for f in fields), s.image_noise > 0): s for s in specs}
+    lines: dict[str, list[str]] = {}
+    for spec in distinct.values():
+        dataset = open_dataset(spec.dataset, data)
+        view = training_view(dataset, spec)
+        validation_indices(dataset, spec)
+        query, _ = test_indices(dataset, spec)
+        if spec.sampler == "hierarchical":
+            supers = view.levels[:, dataset.super_level] if len(dataset.levels) > 1 else None
+            generator = numpy_generator("check")
+            next(batches("hierarchical", view.labels, supers, spec.batch_size, spec.per_class, generator))
+        told = lines.setdefault(
+            spec.dataset,
+            [
+                f"{dataset.summary()}; setting {', '.join(sorted(settings.get(spec.dataset, ['?'])))}",
+                *dataset.notes,
+            ],
+        )
+        used = (view.classes, len(np.unique(dataset.labels[query, 0])))
+        if spec.train_classes or spec.test_classes:
+            told.append(f"of these classes {used[0]} are trained on and {used[1]} are tested on")
+    return [line for told in lines.values() for line in dict.fromkeys(told)]
 
 
 def prepare(specs: Iterable[RunSpec], data: Path, pool: Pool) -> None:
