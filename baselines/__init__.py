@@ -10,6 +10,7 @@ import hashlib
 import importlib
 import inspect
 import math
+import warnings
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -98,8 +99,15 @@ def names() -> list[str]:
 
 def groups() -> dict[str, list[str]]:
     """Words that stand for several methods: all, and each group."""
-    cards = [card(name) for name in names()]
-    return {"all": names()} | {group: [c.name for c in cards if c.group == group] for group in GROUPS}
+    cards = []
+    for name in names():
+        try:
+            cards.append(card(name))
+        except UserError as problem:  # one broken file does not cost the others
+            warnings.warn(f"{problem}; {name!r} is left out", stacklevel=2)
+    return {"all": [c.name for c in cards]} | {
+        group: [c.name for c in cards if c.group == group] for group in GROUPS
+    }
 
 
 def card(name: str) -> Card:
@@ -200,7 +208,11 @@ def check_choices(choices: Any, what: str) -> None:
 @cache
 def _read(path: Path, modified: int) -> Card:
     """The card of one file, from its syntax tree: nothing is imported or run. `modified` only renews the cache."""
-    tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    except (SyntaxError, ValueError) as error:
+        line = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
+        raise UserError(f"baselines/{path.name}{line}: {getattr(error, 'msg', error)}") from None
     said: dict[str, Any] = {}
     for node in tree.body:
         if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:

@@ -10,7 +10,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from benchmark.errors import UserError, unknown
+from benchmark.errors import CODES, Parser, answered, unknown
 
 FOLDER = Path(__file__).parent / "commands"
 
@@ -36,37 +36,30 @@ def overview() -> str:
             "",
             *lines,
             "",
-            "exit codes: 0 well, 1 a comparison failed, 2 bad input, 3 runs failed, 4 disk full, 130 stopped",
+            CODES,
         ]
     )
 
 
 def main(arguments: list[str] | None = None) -> int:
-    arguments = sys.argv[1:] if arguments is None else arguments
+    return answered(lambda: _main(sys.argv[1:] if arguments is None else arguments))
+
+
+def _main(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(overview())
         return 0
-    try:
-        name = arguments[0]
-        if name not in commands():
-            raise unknown("command", name, commands(), "python -m benchmark --help")
-        module = import_module(f"benchmark.commands.{name.replace('-', '_')}")
-        parser = argparse.ArgumentParser(
-            prog=f"python -m benchmark {name}",
-            description=module.__doc__,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        module.configure(parser)
-        return module.execute(parser.parse_args(arguments[1:]))
-    except UserError as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
-        return 130
-    except BrokenPipeError:  # … | head
-        sys.stderr.close()
-        return 0
+    name = arguments[0]
+    if name not in commands():
+        raise unknown("command", name, commands(), "python -m benchmark --help")
+    module = import_module(f"benchmark.commands.{name.replace('-', '_')}")
+    parser = Parser(
+        prog=f"python -m benchmark {name}",
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.configure(parser)
+    return module.execute(parser.read(arguments[1:]))
 
 
 if __name__ == "__main__":

@@ -122,6 +122,16 @@ class RunSpec:
         for name in positive:
             if not getattr(self, name) > 0:
                 raise UserError(f"{name} = {getattr(self, name)!r} must be above 0")
+        for name in (
+            "weight_decay",
+            "backbone_lr",
+            "projector_lr",
+            "proxy_lr",
+            "warm_epochs",
+            "batches_per_epoch",
+        ):
+            if getattr(self, name) < 0:
+                raise UserError(f"{name} = {getattr(self, name)!r} must not be negative")
         for name in ("label_noise", "image_noise", "validation_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UserError(f"{name} = {getattr(self, name)!r} must lie in [0, 1]")
@@ -181,6 +191,7 @@ def _checked(name: str, value: object, annotation: object) -> object:
         kind == "int"
         and isinstance(value, int | float)
         and not isinstance(value, bool)
+        and math.isfinite(value)
         and value == int(value)
     ):
         return int(value)

@@ -17,7 +17,7 @@ from benchmark.planning.study import Study
 from benchmark.results.store import Store
 from benchmark.running.pools import Loky, Pool, Sequential
 from benchmark.running.progress import Progress
-from benchmark.running.scheduler import Runner
+from benchmark.running.scheduler import Scheduler
 from benchmark.running.worker import Job, row
 from benchmark.spec import RunSpec
 
@@ -50,10 +50,10 @@ def _families(seeds: int) -> list[Family]:
     )
 
 
-def _run(results: Path, pool: Pool, executor: str, seeds: int) -> Runner:
+def _run(results: Path, pool: Pool, executor: str, seeds: int) -> Scheduler:
     job = Job(data=results, checkpoints=None, executor=f"{HERE}:{executor}")
     with (results / "log").open("w") as log:
-        runner = Runner(Store(results), pool, job, Progress(log), {})
+        runner = Scheduler(Store(results), pool, job, Progress(log), {})
         runner.run(_families(seeds))
     return runner
 

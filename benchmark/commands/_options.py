@@ -1,19 +1,26 @@
-"""Options that `plan`, `run` and `status` share: which studies, at which scale, with which results."""
+"""Options that `plan`, `run` and `status` share: which studies, at which scale, on which data, with which results.
+
+`command` writes them back as something to type: what is printed as the next command works as it stands.
+"""
 
 import argparse
+import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from benchmark import datasets
 from benchmark.errors import UserError
 from benchmark.planning import study
 from benchmark.planning.identity import EXECUTOR, Identity, seen, with_data
 from benchmark.results.store import Outcome, Store
 
+RESULTS, DATA, SCALE = Path("results"), Path("data"), "quick"
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("studies", nargs="+", metavar="STUDY", help='names, paths of .toml files, or "all"')
-    parser.add_argument("--scale", default="quick", help=f"{', '.join(study.SCALES)} (default: quick)")
+    parser.add_argument("--scale", default=SCALE, help=f"{', '.join(study.SCALES)} (default: {SCALE})")
     override = "override a study key or a field of its runs: seeds=2, tuning.trials=3, epochs=4"
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides", help=override
@@ -24,32 +31,47 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--methods", default="", metavar="A,B", help="these methods instead of the study's own"
     )
-    parser.add_argument("--data", type=Path, default=Path("data"), metavar="DIR", help="default: data")
-    results(parser)
+    data(parser)
+    stored(parser)
+    executor(parser)
+
+
+def data(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help=f"default: {DATA}")
 
 
 def results(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--results", type=Path, default=Path("results"), metavar="DIR", help="default: results"
-    )
+    parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR", help=f"default: {RESULTS}")
+
+
+def stored(parser: argparse.ArgumentParser) -> None:
+    results(parser)
     parser.add_argument("--no-reference", action="store_true", help="ignore the runs in results/reference")
+
+
+def executor(parser: argparse.ArgumentParser) -> None:
+    told = f"what does a run (default: {EXECUTOR})"
+    parser.add_argument("--executor", metavar="MODULE:FUNCTION", default=EXECUTOR, help=told)
 
 
 def load(args: argparse.Namespace) -> list[study.Study]:
     asked = study.names() if args.studies == ["all"] else args.studies
     if len({Path(name).stem for name in asked}) < len(asked):
         raise UserError(f"a study is named twice: {' '.join(asked)}")
-    return [
+    loaded = [
         study.load(name, args.scale, args.overrides, _names(args.datasets), _names(args.methods), args.data)
         for name in asked
     ]
+    for name in sorted({name for one in loaded for name in one.datasets if datasets.is_path(name)}):
+        datasets.find(name, args.data)
+    return loaded
 
 
 def with_identity(
     args: argparse.Namespace, outcomes: Mapping[str, Outcome]
 ) -> tuple[list[study.Study], Identity]:
     """The studies, on the data that there are, and the code and data that their runs would be made of."""
-    identity = Identity(args.data, getattr(args, "executor", EXECUTOR), seen(outcomes.values()))
+    identity = Identity(args.data, args.executor, seen(outcomes.values()))
     studies, absent = with_data(load(args), identity)
     if absent:
         print(f"not found below {args.data}, so left out: {', '.join(absent)} (python -m benchmark doctor)")
@@ -60,6 +82,19 @@ def store(args: argparse.Namespace) -> Store:
     return Store(
         args.results, not args.no_reference, notify=lambda text: print(f"warning: {text}", file=sys.stderr)
     )
+
+
+def command(args: argparse.Namespace, verb: str, *more: str) -> str:
+    """What to type to do `verb` with the same studies, data and results."""
+    words = ["python", "-m", "benchmark", verb, *args.studies]
+    words += ["--scale", args.scale] if args.scale != SCALE else []
+    words += [word for text in args.overrides for word in ("--set", text)]
+    defaults = {"datasets": "", "methods": "", "data": DATA, "results": RESULTS, "executor": EXECUTOR}
+    for option, default in defaults.items():
+        value = getattr(args, option)
+        words += [f"--{option}", str(value)] if value != default else []
+    words += ["--no-reference"] if args.no_reference else []
+    return shlex.join([*words, *more])
 
 
 def _names(text: str) -> list[str]:

@@ -6,17 +6,15 @@ What lies there counts as done for `run` and is read by tables and figures, so a
 """
 
 import argparse
-from pathlib import Path
 
+from benchmark.commands import _options
 from benchmark.errors import UserError, unknown
 from benchmark.planning.study import SCALES
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scale", default="laptop", help=f"{', '.join(SCALES)} (default: laptop)")
-    parser.add_argument(
-        "--results", type=Path, default=Path("results"), metavar="DIR", help="default: results"
-    )
+    _options.results(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -50,7 +48,8 @@ def execute(args: argparse.Namespace) -> int:
         rows = pa.concat_tables([rows, before.filter(pa.array(kept, pa.bool_()))]).sort_by("run_id")
     if not rows.num_rows:
         raise UserError(
-            f"{str(args.results)!r} holds no run of scale {args.scale!r} (python -m benchmark run all --scale {args.scale})"
+            f"{str(args.results)!r} holds no run of scale {args.scale!r} "
+            f"(python -m benchmark run all --scale {args.scale} --results {args.results})"
         )
     write_table(path, rows)
     print(f"{path}: {rows.num_rows} runs of {len(ledgers)} studies, {path.stat().st_size / 1e6:.1f} MB")

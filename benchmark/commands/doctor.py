@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
-from benchmark.commands import _options as _selection
+from benchmark.commands import _options
 from benchmark.running import provenance as environment
 
 ROOM = 2 * 2**30  # bytes that a quick sweep with caches needs at most
@@ -19,7 +19,7 @@ ROOM = 2 * 2**30  # bytes that a quick sweep with caches needs at most
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, default=Path("data"), metavar="DIR", help="default: data")
-    _selection.results(parser)
+    _options.results(parser)
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -100,7 +100,7 @@ def _read_npz(path: Path, labels: tuple[str, ...]) -> Stored:
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-    except (OSError, ValueError) as error:
+    except Exception as error:  # zip files fail in many ways
         raise UserError(f"{path.name} cannot be read as .npz: {error}") from None
     for name in ("embeddings", "labels"):
         if name not in arrays:
@@ -116,13 +116,12 @@ def _read_npz(path: Path, labels: tuple[str, ...]) -> Stored:
 
 
 def _read_parquet(path: Path, labels: tuple[str, ...]) -> Stored:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         rows = pq.read_table(path)
-    except pa.ArrowException as error:
-        raise UserError(f"{path.name} cannot be read as Parquet: {error}") from None
+    except Exception as error:  # and so does pyarrow
+        raise UserError(f"{path.name} cannot be read as Parquet: {str(error).splitlines()[0]}") from None
     if "embedding" not in rows.column_names:
         raise UserError(
             f"{path.name} has no list column 'embedding' (it holds {', '.join(rows.column_names)})"

@@ -40,8 +40,14 @@ def print_columns(rows: Iterable[tuple[str, str]]) -> None:
 
 
 def _methods() -> list[tuple[str, str]]:
-    cards = [baselines.card(name) for name in baselines.names()]
-    return [(card.name, f"{card.summary} [{card.source}]" if card.source else card.summary) for card in cards]
+    rows = []
+    for name in baselines.names():
+        try:
+            card = baselines.card(name)
+            rows.append((name, f"{card.summary} [{card.source}]" if card.source else card.summary))
+        except UserError as problem:  # a broken one does not hide the others
+            rows.append((name, f"cannot be read: {problem}"))
+    return rows
 
 
 def _studies() -> list[tuple[str, str]]:

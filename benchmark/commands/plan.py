@@ -7,7 +7,8 @@ python -m benchmark plan all --json
 import argparse
 import json
 
-from benchmark.commands import _options as _selection
+from benchmark.commands import _options
+from benchmark.errors import UserError
 from benchmark.planning import plan as planner
 from benchmark.planning import tuning
 from benchmark.planning.estimate import Estimate, in_words
@@ -18,7 +19,7 @@ from benchmark.spec import RunSpec
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    _selection.configure(parser)
+    _options.configure(parser)
     parser.add_argument(
         "--jobs", type=int, default=1, metavar="N", help="workers to estimate the time for (default: 1)"
     )
@@ -26,9 +27,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    store = _selection.store(args)
+    if args.jobs < 1:
+        raise UserError(f"--jobs {args.jobs} must be 1 or more")
+    store = _options.store(args)
     outcomes = store.outcomes()
-    studies, identity = _selection.with_identity(args, outcomes)
+    studies, identity = _options.with_identity(args, outcomes)
     tuning.recall(tuning.memory(store.results))
     if args.json:
         for study in studies:

@@ -5,17 +5,16 @@ python -m benchmark report --scale laptop --serve
 """
 
 import argparse
-from pathlib import Path
 
+from benchmark.commands import _options
+from benchmark.errors import UserError
 from benchmark.planning.study import SCALES
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     words = f"{', '.join(SCALES)}, with commas between several (default: all that have results)"
     parser.add_argument("--scale", default="", help=words)
-    parser.add_argument(
-        "--results", type=Path, default=Path("results"), metavar="DIR", help="default: results"
-    )
+    _options.results(parser)
     parser.add_argument("--serve", action="store_true", help="show it on this machine, fresh on every reload")
     parser.add_argument(
         "--port", type=int, default=8765, help="for --serve (default: 8765; 0: any that is free)"
@@ -27,6 +26,8 @@ def execute(args: argparse.Namespace) -> int:
     from plots.report.server import serve
 
     scales = [scale.strip() for scale in args.scale.split(",") if scale.strip()]
+    if not 0 <= args.port < 65536:
+        raise UserError(f"--port {args.port} must lie between 0 (any that is free) and 65535")
     if args.serve:
         serve(args.results, scales, args.port)
         return 0

@@ -8,9 +8,9 @@ import os
 import sys
 from pathlib import Path
 
-from benchmark.commands import _options as _selection
+from benchmark.commands import _options
 from benchmark.errors import UserError
-from benchmark.planning.identity import EXECUTOR, code_of
+from benchmark.planning.identity import code_of
 from benchmark.results.rerun import Comparison, compare
 from benchmark.results.store import Store
 from benchmark.running.worker import THREAD_LIMITS, Job, work
@@ -23,17 +23,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def configure_again(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", type=Path, default=Path("data"), metavar="DIR", help="default: data")
-    parser.add_argument("--executor", metavar="MODULE:FUNCTION", default=EXECUTOR, help="what does a run")
-    _selection.results(parser)
+    _options.data(parser)
+    _options.executor(parser)
+    _options.stored(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
     """0 if the numbers are the same, 1 if not."""
-    store = _selection.store(args)
+    store = _options.store(args)
     found = sorted(run_id for run_id in store.outcomes() if run_id.startswith(args.run_id))
     if len(found) != 1:
-        near = f": {', '.join(found[:5])}" if found else "; python -m benchmark plan STUDY --json lists them"
+        listed = f"python -m benchmark plan main --json --results {args.results}"
+        near = f": {', '.join(found[:5])}" if found else f" ({listed})"
         raise UserError(f"{len(found)} stored runs begin with {args.run_id!r} in {args.results}{near}")
     comparison = again(store, found[0], args.data, args.executor)
     show(comparison)

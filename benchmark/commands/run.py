@@ -6,24 +6,24 @@
     python -m benchmark run main --shard 3/40                 the third of 40 jobs that share a results folder
 
 Type the same command again to go on after a stop. Runs that diverged count as done: they would diverge
-again. Runs that failed (error, out_of_memory) are kept with their traceback and left alone until
+again. Runs that failed (error, out_of_memory, timeout) are kept with their traceback and left alone until
 --retry-failed.
 """
 
 import argparse
-import errno
 import os
+import re
 import shlex
 import signal
 import sys
 
-from benchmark.commands import _options as _selection
-from benchmark.planning.identity import EXECUTOR
+from benchmark.commands import _options
+from benchmark.errors import FULL
 from benchmark.running.worker import THREAD_LIMITS
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    _selection.configure(parser)
+    _options.configure(parser)
     parser.add_argument(
         "--jobs", type=int, metavar="N", help="runs at a time (default: one per graphics card, or core)"
     )
@@ -32,13 +32,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--scheduler", metavar="ADDRESS", help="of the Dask cluster: tcp://HOST:8786")
     parser.add_argument("--shard", metavar="I/N", default="1/1", help="only this share of the runs")
-    parser.add_argument("--retry-failed", action="store_true", help="also do runs again that failed")
     parser.add_argument(
-        "--executor",
-        metavar="MODULE:FUNCTION",
-        default=EXECUTOR,
-        help=f"what does a run (default: {EXECUTOR})",
+        "--time-limit", type=_seconds, metavar="TIME", help="for a run: 90, 15m or 2h (default: none)"
     )
+    parser.add_argument("--retry-failed", action="store_true", help="also do runs again that failed")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -49,24 +46,29 @@ def execute(args: argparse.Namespace) -> int:
         data=args.data,
         backend=args.backend,
         jobs=args.jobs,
-        scheduler=args.scheduler,
+        address=args.scheduler,
         shard=args.shard,
         retry_failed=args.retry_failed,
         executor=args.executor,
+        time_limit=args.time_limit,
     )
-    session = Session(_selection.load(args), _selection.store(args), options)
+    session = Session(_options.load(args), _options.store(args), options)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a job scheduler's stop is as clean as Ctrl-C
     try:
-        return session.run()
+        code = session.run()
+        if code:
+            print(f"why: {_options.command(args, 'status')}", file=sys.stderr)
+            print(f"once more: {_typed('--retry-failed')}", file=sys.stderr)
+        return code
     except KeyboardInterrupt:
-        print(f"\nstopped; finished runs are stored. To go on:\n  {_command()}", file=sys.stderr)
+        print(f"\nstopped; finished runs are stored. To go on:\n  {_typed()}", file=sys.stderr)
         return 130
     except OSError as problem:
-        if problem.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if problem.errno not in FULL:
             raise
         print(
             f"error: no room left for results in {args.results} ({problem.strerror}); stored runs are whole."
-            f" Make room, then go on:\n  {_command()}",
+            f" Make room, then go on:\n  {_typed()}",
             file=sys.stderr,
         )
         return 4
@@ -74,5 +76,14 @@ def execute(args: argparse.Namespace) -> int:
         session.stop()
 
 
-def _command() -> str:
-    return shlex.join(["python", "-m", "benchmark", *sys.argv[1:]])
+def _typed(*more: str) -> str:
+    """The command that this is, and more."""
+    words = ["python", "-m", "benchmark", *sys.argv[1:]]
+    return shlex.join([*words, *(word for word in more if word not in words)])
+
+
+def _seconds(text: str) -> float:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h|)", text.strip())
+    if found is None or float(found[1]) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} must be seconds, or a number with m or h: 90, 15m, 2h")
+    return float(found[1]) * {"h": 3600, "m": 60}.get(found[2], 1)

@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 
-from benchmark.commands import _options as _selection
+from benchmark.commands import _options
 from benchmark.planning import plan as planner
 from benchmark.planning import tuning
 from benchmark.planning.identity import Identity
@@ -20,22 +20,33 @@ from benchmark.spec import RunSpec, base_id
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    _selection.configure(parser)
+    _options.configure(parser)
+    parser.add_argument(
+        "--tracebacks", action="store_true", help="all that failed runs said, not only the end"
+    )
 
 
 def execute(args: argparse.Namespace) -> int:
     """3 if a run failed, as for `run`."""
-    store = _selection.store(args)
+    store = _options.store(args)
     outcomes = store.outcomes()
-    studies, identity = _selection.with_identity(args, outcomes)
+    studies, identity = _options.with_identity(args, outcomes)
     specs = store.specs()
     tuning.recall(tuning.memory(store.results))
-    failed = [_print(study, store, outcomes, identity, specs) for study in studies]
+    failed = [_print(study, store, outcomes, identity, specs, args.tracebacks) for study in studies]
+    if any(failed):
+        print(f"more: {_options.command(args, 'status', '--tracebacks')}")
+        print(f"once more: {_options.command(args, 'run', '--retry-failed')}")
     return 3 if any(failed) else 0
 
 
 def _print(
-    study: Study, store: Store, outcomes: dict[str, Outcome], identity: Identity, specs: dict[str, str]
+    study: Study,
+    store: Store,
+    outcomes: dict[str, Outcome],
+    identity: Identity,
+    specs: dict[str, str],
+    tracebacks: bool,
 ) -> bool:
     known = [family.known(outcomes) for family in planner.families(study, identity)]
     states: dict[str, dict[str, str]] = {method: {} for method in study.methods}
@@ -60,10 +71,10 @@ def _print(
     for method, others, why in _others(known, specs):
         print(f"  {method}: {others} more runs of {why}; kept, and not counted with these")
     for run_id, row in store.rows(failed).items():
-        reason = (row["error"] or row["status"]).strip().splitlines()[-1]
-        print(f"  {row['method']} {run_id}: {row['status']}: {reason}")
-    if failed:
-        print(f"  tracebacks: the column `error` of {store.runs}; once more: run {study.name} --retry-failed")
+        lines = (row["error"] or row["status"]).strip().splitlines()
+        print(f"  {row['method']} {run_id}: {row['status']}: {lines[-1]}")
+        if tracebacks and len(lines) > 1:
+            print("\n".join(f"    {line}" for line in lines))
     return bool(failed)
 
 

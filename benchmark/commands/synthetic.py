@@ -5,15 +5,14 @@ python -m benchmark synthetic toy_circles --again
 """
 
 import argparse
-from pathlib import Path
+
+from benchmark.commands import _options
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="default: all of them (--list)")
-    parser.add_argument(
-        "--results", type=Path, default=Path("results"), metavar="DIR", help="default: results"
-    )
-    parser.add_argument("--data", type=Path, default=Path("data"), metavar="DIR", help="default: data")
+    _options.results(parser)
+    _options.data(parser)
     parser.add_argument("--again", action="store_true", help="also what is there already")
     parser.add_argument("--list", action="store_true", help="list the names and run nothing")
 

@@ -9,8 +9,7 @@ Exact on the platform that made a row, within a stated tolerance on another one.
 import argparse
 from pathlib import Path
 
-from benchmark.commands import _options as _selection
-from benchmark.commands import reproduce
+from benchmark.commands import _options, reproduce
 from benchmark.errors import UserError
 from benchmark.results.store import Store
 
@@ -28,10 +27,15 @@ def execute(args: argparse.Namespace) -> int:
     """0 if every sampled run gives its numbers again, 1 if not."""
     from benchmark.seeds import numpy_generator
 
-    store = _selection.store(args) if args.folder is None else Store.of_folder(args.folder)
+    if args.sample < 1:
+        raise UserError(f"--sample {args.sample} must be 1 or more")
+    store = _options.store(args) if args.folder is None else Store.of_folder(args.folder)
     finished = sorted(run_id for run_id, outcome in store.outcomes().items() if outcome.finished)
     if not finished:
-        raise UserError(f"no finished runs in {args.folder or args.results} (python -m benchmark run main)")
+        folder = args.folder or args.results
+        raise UserError(
+            f"no finished runs in {folder} (python -m benchmark run main --results {args.results})"
+        )
     count = min(args.sample, len(finished))
     chosen = numpy_generator("verify", args.seed).choice(len(finished), count, replace=False)
     wrong = 0

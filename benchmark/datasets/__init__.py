@@ -99,6 +99,16 @@ def check_name(name: str) -> None:
         raise unknown("data set", name, names(), hint)
 
 
+def find(name: str, root: Path) -> Path:
+    """Where your own data are: at the path itself, or below the data folder."""
+    path = _found(parse(name)[0], root)
+    if path is None:
+        raise UserError(
+            f"data set {name!r}: there is no such file or folder, neither here nor below {str(root)!r}"
+        )
+    return path
+
+
 def open_dataset(name: str, root: Path | str) -> "Dataset":
     """The data set of that name below the data folder `root`, or the table or folder at the path `name`."""
     check_name(name)
@@ -106,11 +116,7 @@ def open_dataset(name: str, root: Path | str) -> "Dataset":
     given, options = parse(name)
     if given in summaries():
         return _opened(import_module(f"benchmark.datasets.{given}").open, name, root, options)
-    path = _found(given, root)
-    if path is None:
-        raise UserError(
-            f"data set {name!r}: there is no such file or folder, neither here nor below {str(root)!r}"
-        )
+    path = find(name, root)
     if path.is_dir():
         return _opened(import_module("benchmark.datasets._folder").open_folder, name, path, options)
     if path.suffix.lower() in (".csv", ".parquet"):

@@ -4,6 +4,7 @@ Defaults, setting, published values, the study and the variation are laid over e
 else; `plan.py` multiplies the result by seeds and learning rates.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import Any, NamedTuple
@@ -23,6 +24,9 @@ UNTRAINED: dict[str, Any] = {
 }  # fmt: skip
 
 
+MOST = 200_000  # runs of a study: what can be planned in half a minute
+
+
 class Variation(NamedTuple):
     label: dict[str, Any]  # what the ledger shows
     changes: dict[str, Any]  # of the spec
@@ -36,14 +40,35 @@ def varied(study: Study) -> set[str]:
     return {*study.vary, *linked}
 
 
+def check_size(study: Study) -> None:
+    """Refuses a study that would fill the memory, before it does, and says which number makes it so large."""
+    cases = len(study.datasets) * len(study.protocols)
+    final = sum(math.prod(len(values) for _, values in _concerning(study, m)) for m in study.methods)
+    runs = cases * final * study.seeds
+    sizes = {"seeds": study.seeds, "methods": len(study.methods), "data sets": len(study.datasets)}
+    sizes |= {"protocols": len(study.protocols)} | {key: len(values) for key, values in study.vary.items()}
+    if study.tuning:
+        each = math.prod(len(study.vary[key]) for key in study.tuning.each)
+        runs += cases * len(study.methods) * each * study.tuning.trials * study.tuning.seeds
+        sizes |= {"tuning.trials": study.tuning.trials, "tuning.seeds": study.tuning.seeds}
+    if runs > MOST:
+        largest = sorted((item for item in sizes.items() if item[1] > 1), key=lambda item: -item[1])
+        shown = " × ".join(f"{size:,} {name}" for name, size in largest[:4])
+        raise UserError(f"{runs:,} runs are too many (a study may have {MOST:,}): {shown}")
+
+
+def _concerning(study: Study, method: str) -> list[tuple[str, tuple]]:
+    """What [vary] changes for a method; with "contextual.lam" the other methods are run once."""
+    others = {*baselines.names()} - {method}
+    return [(key, values) for key, values in study.vary.items() if key.partition(".")[0] not in others]
+
+
 def variations(study: Study, method: str) -> list[Variation]:
     """Every combination of the varied values that concerns a method."""
     if study.tuning and "lr" in varied(study):
         raise UserError(f"study {study.name!r}: lr cannot be in [vary] and in [tuning] at once")
     options: list[list[tuple[str, Any, dict[str, Any]]]] = []
-    for key, values in study.vary.items():
-        if key.partition(".")[0] in {*baselines.names()} - {method}:
-            continue  # "contextual.lam": the other methods are run once
+    for key, values in _concerning(study, method):
         options.append([_option(key, value) for value in values])
     return [
         Variation(

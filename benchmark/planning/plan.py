@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import baselines
 from benchmark.errors import UserError, unknown
 from benchmark.planning.checks import GIVEN
-from benchmark.planning.expand import resolved, variations, varied
+from benchmark.planning.expand import check_size, resolved, variations, varied
 from benchmark.planning.identity import Identity
 from benchmark.planning.settings import PROXY_LR
 from benchmark.planning.study import Study
@@ -224,6 +224,7 @@ def families(study: Study, identity: Identity | None = None) -> list[Family]:
     identity = identity or Identity()
     found: dict[tuple[str, str], dict[tuple[str, str], list[tuple[str, RunSpec]]]] = {}
     try:
+        check_size(study)
         for dataset, protocol, method in product(study.datasets, study.protocols, study.methods):
             for label, changes in variations(study, method):
                 spec = resolved(study, dataset, method, protocol, changes, identity)

@@ -17,7 +17,6 @@ from benchmark import datasets
 from benchmark.errors import UserError, unknown
 from benchmark.planning import checks, settings
 from benchmark.shipped import STUDIES
-from benchmark.spec import FIELDS
 
 SCALES = ("quick", "laptop", "photos", "paper")
 
@@ -148,7 +147,9 @@ def override(text: str) -> dict[str, Any]:
         parsed = value.strip()  # a bare word is a string
     parts = key.strip().split(".")
     if parts[0] not in checks.KEYS:
-        checks.known(parts[:1], [*checks.KEYS, *FIELDS], "key in --set", "python -m benchmark list fields")
+        checks.known(
+            parts[:1], [*checks.KEYS, *checks.FREE], "key in --set", "python -m benchmark list fields"
+        )
         parts = ["fields", *parts]
     for part in reversed(parts):
         parsed = {part: parsed}

@@ -18,11 +18,11 @@ from benchmark.planning.plan import Family, Known
 from benchmark.planning.study import Study
 from benchmark.results import optuna_export as dashboard
 from benchmark.results.store import Outcome, Store
-from benchmark.running import provenance as environment
-from benchmark.running.pools import Pool, open_pool
+from benchmark.running import provenance
+from benchmark.running.pools import Pool, exposed, open_pool
 from benchmark.running.preparation import checked, prepare
 from benchmark.running.progress import Progress
-from benchmark.running.scheduler import Runner, Shard
+from benchmark.running.scheduler import Scheduler, Shard
 from benchmark.running.worker import Job, resolved
 from benchmark.spec import RunSpec
 
@@ -32,10 +32,11 @@ class Options:
     data: Path = Path("data")
     backend: str = "loky"
     jobs: int | None = None
-    scheduler: str | None = None
+    address: str | None = None  # of a Dask scheduler
     shard: str = "1/1"
     retry_failed: bool = False
     executor: str = EXECUTOR
+    time_limit: float | None = None  # seconds for a run
 
 
 class Session:
@@ -47,7 +48,7 @@ class Session:
         self.families: dict[str, list[Family]] = {}
         self.known: dict[int, Known] = {}  # by identity of the family
         self.pool: Pool | None = None
-        self.runner: Runner | None = None
+        self.scheduler: Scheduler | None = None
 
     def run(self) -> int:
         """0 if everything is done, 3 if some runs failed."""
@@ -73,24 +74,29 @@ class Session:
             here = self.options.backend != "dask" and self.options.executor == EXECUTOR  # the data are
             if here:
                 say("\n".join(checked(self.studies, todo.values(), self.options.data)))
-            self.pool = open_pool(self.options.backend, self.options.jobs, self.options.scheduler)
-            seconds = Estimate(outcomes.values()).total(todo.values(), waiting, self.pool.slots())
+            self.pool = open_pool(self.options.backend, self.options.jobs, self.options.address)
+            estimate = Estimate(outcomes.values())
+            seconds = estimate.total(todo.values(), waiting, self.pool.slots())
             self._announce(len(todo), waiting, self.pool.slots(), seconds)
             if here:
                 prepare(todo.values(), self.options.data.absolute(), self.pool)
-            commit, dirty = environment.commit()
+            commit, dirty = provenance.commit()
+            folder, apart = self.store.results.absolute(), self.options.backend != "sequential"
             job = Job(
                 data=self.options.data.absolute(),
-                checkpoints=self.store.results.absolute() / "checkpoints",
+                checkpoints=folder / "checkpoints",
                 executor=self.options.executor,
                 commit=commit,
                 dirty=dirty,
+                time_limit=self.options.time_limit,
+                crashes=folder / "crashes" if apart else None,
             )
-            self.runner = Runner(
-                self.store, self.pool, job, Progress(), outcomes, again, self.shard, advanced=self._advanced
+            progress = Progress(estimate=estimate)
+            self.scheduler = Scheduler(
+                self.store, self.pool, job, progress, outcomes, again, self.shard, advanced=self._advanced
             )
-            self.runner.run(itertools.chain(*self.families.values()))
-            outcomes = self.runner.outcomes
+            self.scheduler.run(itertools.chain(*self.families.values()))
+            outcomes = self.scheduler.outcomes
             self.stop(kill=False)
         else:
             for family in itertools.chain(*self.families.values()):
@@ -124,6 +130,11 @@ class Session:
             names = f"{len(self.studies)} studies"
         then = f", then {waiting} more once tuning has chosen" if waiting else ""
         at_a_time = f"{slots} at a time" if slots else "no worker yet"
+        if self.options.backend == "dask" and exposed(self.options.address or ""):
+            say(
+                f"warning: {self.options.address} is neither on this machine nor encrypted: whoever reaches that "
+                "scheduler can run code on its workers; keep it to a private network, or use tls:// (docs/CLUSTER.md)"
+            )
         what = f"{names} at scale {self.studies[0].scale}: {todo} runs now{then}"
         say(f"{what}, {at_a_time}; time: {in_words(seconds)}")
 
@@ -139,7 +150,7 @@ class Session:
     def _export(self, outcomes: dict[str, Outcome]) -> None:
         for study in self.studies:
             path = self.store.results / "optuna" / f"{study.name}-{study.scale}.log"
-            if study.tuning and (self.runner is not None or not path.exists()):
+            if study.tuning and (self.scheduler is not None or not path.exists()):
                 dashboard.export(path, self.store.ledger_rows(study.name, study.scale), outcomes)
 
     def _report(self, outcomes: dict[str, Outcome]) -> int:
@@ -149,9 +160,9 @@ class Session:
             run_id: outcome.status for run_id, outcome in stored.items() if outcome and not outcome.finished
         }
         diverged = sum(outcome.status == "diverged" for outcome in stored.values() if outcome)
-        did = len(self.runner.done) if self.runner else 0
+        did = len(self.scheduler.done) if self.scheduler else 0
         say(f"{did} runs done now, {len(stored)} in all, {diverged} diverged, {len(failed)} failed")
-        if self.runner and (elsewhere := self.runner.elsewhere()):
+        if self.scheduler and (elsewhere := self.scheduler.elsewhere()):
             say(f"{elsewhere} runs belong to other shards; type this again when they are done")
         for name, prints in _fingerprints(stored.values()).items():
             if len(prints) > 1:
@@ -159,9 +170,6 @@ class Session:
         for known in self.known.values():
             for method in known.blocked:
                 say(f"{method}: every tuning trial failed, so it has no final runs")
-        if failed:
-            names = " ".join(study.name for study in self.studies)
-            say(f"why: python -m benchmark status {names}; once more: the same command with --retry-failed")
         return 3 if failed else 0
 
 

@@ -5,15 +5,18 @@ All give futures, so that the runner can claim a run just before it is started a
 never returns when a run kills its worker.
 """
 
+import ipaddress
+import re
 import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from benchmark.errors import UserError
-from benchmark.running import provenance as environment
+from benchmark.running import provenance
 from benchmark.running.worker import THREAD_LIMITS, start_process
 
 REFRESH = 2.0  # seconds between looks at the size of a cluster
@@ -45,11 +48,22 @@ def open_pool(backend: str, jobs: int | None, scheduler: str | None) -> Pool:
     return Sequential() if backend == "sequential" else Loky(jobs or default_jobs())
 
 
+def exposed(address: str) -> bool:
+    """Whether strangers might reach a Dask scheduler: it runs the code of whoever connects."""
+    parts = urlsplit(address if "://" in address else f"tcp://{address}")
+    if parts.scheme in ("tls", "wss", "inproc") or parts.hostname == "localhost":
+        return False
+    try:
+        return not ipaddress.ip_address(parts.hostname or "").is_loopback
+    except ValueError:  # a name
+        return True
+
+
 def default_jobs() -> int:
     """One run per graphics card, or per core where there is none."""
     import joblib
 
-    return environment.gpu_count() or joblib.cpu_count()
+    return provenance.gpu_count() or joblib.cpu_count()
 
 
 class Sequential:
@@ -77,7 +91,7 @@ class Sequential:
 class Loky:
     def __init__(self, jobs: int) -> None:
         self.jobs = jobs
-        cards = environment.gpu_count()
+        cards = provenance.gpu_count()
         self.devices: list[str | None] = [f"cuda:{i % cards}" if cards else None for i in range(jobs)]
         self.executor: Any = None  # started with the first run
 
@@ -109,8 +123,14 @@ class Loky:
         problem = future.exception()
         if not isinstance(problem, BrokenProcessPool):
             return None
-        killed = "SIGKILL" in str(problem)  # what the kernel sends when memory runs out
-        return Death(str(problem), "out_of_memory" if killed else "error")
+        codes = ", ".join(re.findall(r"\{(.*)\}", str(problem))) or str(problem)
+        if "SIGKILL" in codes:
+            return Death(
+                f"{codes}, which the system sends when memory runs out; try fewer --jobs", "out_of_memory"
+            )
+        if "EXIT" in codes:
+            return Death(f"{codes}; something in it, the loss perhaps, calls exit")
+        return Death(f"{codes}; compiled code crashed")
 
     def close(self, kill: bool) -> None:
         if self.executor is not None:

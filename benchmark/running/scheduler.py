@@ -1,4 +1,4 @@
-"""The runner: does what a plan still lacks, on any pool of workers, and stores each result at once.
+"""The scheduler: does what a plan still lacks, on any pool of workers, and stores each result at once.
 
 The plan is asked again whenever the runs of a family are finished, so tuning, extension and final runs
 follow from what is stored and a killed sweep goes on where it was. `python -m benchmark run main`
@@ -19,7 +19,7 @@ from benchmark.planning.plan import Family, Known
 from benchmark.results.store import Outcome, Store, outcome_of
 from benchmark.running.pools import Death, Pool
 from benchmark.running.progress import Progress
-from benchmark.running.worker import Job, failure, row, work
+from benchmark.running.worker import GRACE, Job, failure, late, row, work
 from benchmark.spec import RunSpec
 
 LIVES = 3  # a run that was there so often when a worker died, the last time alone, is what kills them
@@ -53,9 +53,10 @@ class Flight(NamedTuple):
     spec: RunSpec
     device: str | None
     alone: bool  # nothing else is at a worker
+    started: float  # on the monotonic clock
 
 
-class Runner:
+class Scheduler:
     def __init__(
         self,
         store: Store,
@@ -80,7 +81,7 @@ class Runner:
             self.stale[run_id] = path.stat().st_mtime_ns if path.exists() else 0
         self.ongoing: list[Ongoing] = []
         self.waiters: dict[str, list[Ongoing]] = {}  # of runs that are not finished
-        self.mine: set[str] = set()  # of those, the ones of this shard
+        self.mine: dict[str, RunSpec] = {}  # of those, the ones of this shard
         self.waiting = 0  # runs that will follow from tuning
         self.queue: list[tuple[int, int, RunSpec]] = []  # a heap: the first family first
         self.counter = itertools.count()
@@ -89,6 +90,7 @@ class Runner:
         self.flying: dict[Future, Flight] = {}
         self.deaths: Counter[str] = Counter()
         self.devices = list(pool.devices)
+        self.slots = 1  # runs at a time, as of the last look
         self.done: list[str] = []  # what this session has run
 
     def run(self, families: Iterable[Family]) -> None:
@@ -96,7 +98,7 @@ class Runner:
         self.ongoing = [Ongoing(order, family) for order, family in enumerate(families)]
         for one in self.ongoing:
             self._advance(one)
-        self.progress.start(self.left())
+        self.progress.start(self.left(), self._seconds_left)
         try:
             while self._fill():
                 self._collect()
@@ -107,6 +109,14 @@ class Runner:
     def left(self) -> int:
         """Runs that are still to do here, as far as the plan can tell."""
         return len(self.mine) + (self.waiting if self.shard.count == 1 else 0)
+
+    def _seconds_left(self) -> float | None:
+        waiting = self.waiting if self.shard.count == 1 else 0
+        seconds = self.progress.estimate.total(list(self.mine.values()), waiting)
+        if seconds is None:
+            return None
+        spent = sum(time.monotonic() - flight.started for flight in list(self.flying.values()))
+        return max(0.0, seconds - spent) / max(1, self.slots)
 
     def elsewhere(self) -> int:
         """Runs that other shards have to do before this one can go on."""
@@ -120,7 +130,7 @@ class Runner:
                 continue
             one.pending.add(run_id)
             if run_id not in self.waiters and self.shard.has(run_id):
-                self.mine.add(run_id)
+                self.mine[run_id] = task.spec
                 self._queue(task.spec, one.order)
             self.waiters.setdefault(run_id, []).append(one)
         self.waiting = len(frozenset().union(*(other.known.waiting for other in self.ongoing)))
@@ -131,7 +141,7 @@ class Runner:
 
     def _fill(self) -> bool:
         """Starts as many runs as there is room for. False: nothing is left to wait for."""
-        slots = self.pool.slots()
+        slots = self.slots = self.pool.slots()
         if not self.suspects and not any(flight.alone for flight in self.flying.values()):
             if not self.queue:  # look again at what another driver had
                 held, self.held = self.held, []
@@ -155,8 +165,10 @@ class Runner:
             self._settle(spec, outcome)
             return
         device = self.devices.pop() if self.devices else None
+        started = time.monotonic()
+        self.progress.launched(spec)
         future = self.pool.submit(work, spec, replace(self.job, device=device))
-        self.flying[future] = Flight(spec, device, alone)
+        self.flying[future] = Flight(spec, device, alone, started)
 
     def _stored_meanwhile(self, run_id: str) -> Outcome | None:
         """The result of another driver, if it has finished the run since we planned."""
@@ -166,12 +178,16 @@ class Runner:
         return self.store.outcome(run_id)
 
     def _collect(self) -> None:
-        done, _ = wait(self.flying, timeout=POLL, return_when=FIRST_COMPLETED)
-        for future in done:
+        done, others = wait(self.flying, timeout=POLL, return_when=FIRST_COMPLETED)
+        for future in [
+            *done,
+            *(future for future in others if self._overdue(self.flying[future], 2 * GRACE)),
+        ]:
             flight = self.flying.pop(future)
             if self.pool.devices:
                 self.devices.append(flight.device)
-            death = self.pool.death(future)
+            self.progress.landed(flight.spec)
+            death = self.pool.death(future) if future in done else Death("its worker does not answer")
             finished = self._after_death(flight, death) if death else _row(future)
             if finished is None:
                 continue
@@ -181,12 +197,20 @@ class Runner:
             self._settle(flight.spec, outcome)
             self.progress.finished(flight.spec, outcome)
 
+    def _overdue(self, flight: Flight, grace: float = 0.0) -> bool:
+        limit = self.job.time_limit
+        return limit is not None and time.monotonic() - flight.started > limit + grace
+
     def _after_death(self, flight: Flight, death: Death) -> dict[str, Any] | None:
         """A run whose worker died is tried again, at last alone; None, or its row if it is the killer."""
         spec = flight.spec
+        if self._overdue(flight):
+            return row(spec, failure("timeout", f"{self._trace(spec)}{late(self.job)}"), self.job)
         self.deaths[spec.run_id] += 1
         if death.certain or (flight.alone and self.deaths[spec.run_id] >= LIVES):
-            return row(spec, failure(death.status, f"the run ended its worker: {death.reason}"), self.job)
+            times = f"{self.deaths[spec.run_id]} times, at last with no other run beside it"
+            reason = f"{self._trace(spec)}the run ended its process {'' if death.certain else times}: {death.reason}"
+            return row(spec, failure(death.status, reason), self.job)
         self.claims.release(spec.run_id)
         if self.deaths[spec.run_id] >= LIVES - 1:
             self.suspects.append(spec)
@@ -194,11 +218,20 @@ class Runner:
             self._queue(spec)
         return None
 
+    def _trace(self, spec: RunSpec) -> str:
+        """Where a run was when its process ended, if it left word of that."""
+        path = self.job.trace(spec)
+        if path is None or not path.exists():
+            return ""
+        text = path.read_text(errors="replace")
+        path.unlink(missing_ok=True)
+        return text if not text or text.endswith("\n") else text + "\n"
+
     def _settle(self, spec: RunSpec, outcome: Outcome) -> None:
         """A run is finished, here or elsewhere: families that waited for it may go on."""
         self.claims.release(spec.run_id)
         self.outcomes[spec.run_id] = outcome
-        self.mine.discard(spec.run_id)
+        self.mine.pop(spec.run_id, None)
         for one in self.waiters.pop(spec.run_id, ()):
             one.pending.discard(spec.run_id)
             if not one.pending:

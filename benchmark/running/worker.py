@@ -6,7 +6,7 @@ its traceback; only a full disk is passed on, because no other run could be stor
 
 import contextlib
 import ctypes
-import errno
+import faulthandler
 import importlib
 import json
 import os
@@ -15,18 +15,19 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
-from benchmark.errors import UserError
+from benchmark.errors import FULL, UserError
 from benchmark.planning.identity import EXECUTOR, code_of
-from benchmark.running import provenance as environment
+from benchmark.running import provenance
 from benchmark.spec import FIELDS, RunSpec
 
+GRACE = 10.0  # seconds after the time limit in which a run may still stop by itself
 THREAD_LIMITS = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
 
@@ -41,6 +42,15 @@ class Job:
     commit: str = ""
     dirty: bool = False
     same_code: bool = True  # refuse a run whose method is not, here and now, what it was planned with
+    time_limit: float | None = None  # seconds that a run may take
+    crashes: Path | None = None  # where a run that ends its process leaves a trace; None: it is the driver's
+
+    def trace(self, spec: RunSpec) -> Path | None:
+        return self.crashes / f"{spec.run_id}.txt" if self.crashes else None
+
+
+class TimeLimit(BaseException):
+    """A run takes too long. Not an Exception, so that no loss can hold it up."""
 
 
 def work(spec: RunSpec, job: Job) -> dict[str, Any]:
@@ -56,9 +66,14 @@ def work(spec: RunSpec, job: Job) -> dict[str, Any]:
                 "meanwhile, or a worker with another version of the project; type the same command again"
             )
         checkpoint = job.checkpoints / f"{spec.run_id}.pt" if job.checkpoints else None
-        result = run(spec, data=job.data, threads=1, device=job.device, checkpoint=checkpoint)
+        with watched(spec, job):
+            result = run(spec, data=job.data, threads=1, device=job.device, checkpoint=checkpoint)
+    except TimeLimit:
+        result = failure("timeout", f"{traceback.format_exc()}{late(job)}")
+    except SystemExit as problem:
+        result = failure("error", f"{traceback.format_exc()}the run called sys.exit({problem.code!r})")
     except Exception as problem:
-        if isinstance(problem, OSError) and problem.errno in (errno.ENOSPC, errno.EDQUOT):
+        if isinstance(problem, OSError) and problem.errno in FULL:
             raise
         result = failure(status_of(problem), traceback.format_exc())
         if isinstance(problem, UserError):  # it says all there is to say
@@ -67,13 +82,66 @@ def work(spec: RunSpec, job: Job) -> dict[str, Any]:
     return row(spec, result, job) | {"seconds": seconds, "peak_memory_mb": peak_memory_mb()}
 
 
+def late(job: Job) -> str:
+    return f"not finished after {job.time_limit:g} s, the --time-limit"
+
+
+@contextlib.contextmanager
+def watched(spec: RunSpec, job: Job) -> Iterator[None]:
+    """Ends the block with TimeLimit when it takes too long.
+
+    A block that crashes, or hangs in compiled code and hears no exception, takes the process with it; where it
+    was is then left as a file.
+    """
+    with contextlib.ExitStack() as stack:
+        if file := _opened(job.trace(spec)):
+            stack.callback(Path(file.name).unlink, missing_ok=True)
+            stack.enter_context(file)
+            faulthandler.enable(file)
+            stack.callback(faulthandler.disable)
+            if job.time_limit is not None:
+                faulthandler.dump_traceback_later(job.time_limit + GRACE, exit=True, file=file)
+                stack.callback(faulthandler.cancel_dump_traceback_later)
+        if job.time_limit is not None:
+            stack.callback(_interrupt(job.time_limit))
+        yield
+
+
+def _opened(path: Path | None) -> TextIO | None:
+    try:
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return path.open("w")
+    except OSError:  # a worker elsewhere may not be able to write there: then it leaves no trace
+        pass
+    return None
+
+
+def _interrupt(seconds: float) -> Callable[[], object]:
+    """Raises TimeLimit in this thread later; returns what calls that off."""
+    if (
+        threading.current_thread() is not threading.main_thread()
+    ):  # of a Dask worker; signals reach the main one only
+        thread, limit = ctypes.c_ulong(threading.get_ident()), ctypes.py_object(TimeLimit)
+        timer = threading.Timer(seconds, ctypes.pythonapi.PyThreadState_SetAsyncExc, (thread, limit))
+        timer.start()
+        return timer.cancel
+
+    def stop(*signal_and_frame: object) -> None:
+        raise TimeLimit
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    return lambda: signal.setitimer(signal.ITIMER_REAL, 0)
+
+
 def failure(status: str, error: str) -> dict[str, Any]:
     return {"status": status, "error": error}
 
 
 def row(spec: RunSpec, result: dict[str, Any], job: Job) -> dict[str, Any]:
     """A row of the `run` schema from the result of a run."""
-    versions = environment.versions()
+    versions = provenance.versions()
     if job.executor != EXECUTOR:
         versions = versions | {"executor": job.executor}
     about = {
@@ -98,8 +166,8 @@ def row(spec: RunSpec, result: dict[str, Any], job: Job) -> dict[str, Any]:
         "versions": json.dumps(versions, sort_keys=True),
         "commit": job.commit,
         "dirty": job.dirty,
-        "cpu": environment.cpu(),
-        "gpu": environment.gpu(job.device),
+        "cpu": provenance.cpu(),
+        "gpu": provenance.gpu(job.device),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     fields = {name: getattr(spec, name) for name in FIELDS}

@@ -22,6 +22,7 @@ protocols = ["test", "validation"]
 [tuning]
 lr = [1e-4, 3e-2]
 trials = 4
+sampler = "grid"
 """
 RUNS = 2 * (2 * 4 + 3 * 2)  # protocols × (trials of two methods + seeds of three)
 
@@ -67,6 +68,10 @@ class Desk:
 
     def arguments(self, *more: str) -> list[str]:
         return ["run", "small.toml", "--executor", "stand_in:run", *more]
+
+    def look(self, verb: str, *more: str) -> subprocess.CompletedProcess:
+        """`plan` or `status`, of the runs that `run` does."""
+        return self.call(verb, "small.toml", "--executor", "stand_in:run", *more)
 
     def run(self, *more: str) -> subprocess.CompletedProcess:
         """In one process, which is faster, where a test is not about workers."""

@@ -3,18 +3,24 @@
     python -m benchmark run STUDY --executor stand_in:run        (with this folder on PYTHONPATH)
 
 STAND_IN_LOG: file that every started run adds its run_id to. STAND_IN_SECONDS: how long a run takes.
-STAND_IN_TROUBLE: JSON, run_id or method → raise | diverge | memory | kill | full.
+STAND_IN_TROUBLE: JSON, run_id or method → raise | diverge | memory | kill | full | hang | spin | deaf | exit | end | crash.
+STAND_IN_GRACE: how long a run may still stop by itself after its time limit.
 """
 
 import errno
+import faulthandler
 import hashlib
 import json
 import math
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
+from benchmark.running import worker
+
+worker.GRACE = float(os.environ.get("STAND_IN_GRACE", worker.GRACE))
 BEST = {"contrastive": 1e-3, "triplet": 3e-3, "contextual": 2e-3, "proxy_anchor": 5e-3}
 
 
@@ -33,6 +39,18 @@ def run(spec, *, data, threads=1, device=None, checkpoint=None):
         raise MemoryError("no more")
     if kind == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
+    if kind == "deaf":  # as compiled code that never comes back
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+    if kind in ("hang", "deaf"):
+        time.sleep(1000)
+    while kind == "spin":
+        pass
+    if kind == "exit":
+        sys.exit(7)
+    if kind == "end":
+        os._exit(7)
+    if kind == "crash":
+        faulthandler._sigsegv()  # type: ignore[attr-defined]
     if kind == "full":
         raise OSError(errno.ENOSPC, "No space left on device")
     if kind == "diverge":

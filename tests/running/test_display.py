@@ -13,7 +13,7 @@ from desk import RUNS, Desk
 
 from benchmark.planning.estimate import Estimate, in_words
 from benchmark.results.store import KIND, Outcome
-from benchmark.running import provenance as environment
+from benchmark.running import provenance
 from benchmark.running.pools import Loky
 from benchmark.running.progress import Progress
 from benchmark.spec import RunSpec
@@ -31,7 +31,7 @@ def test_a_sweep_says_at_the_start_what_it_will_do_and_at_the_end_what_it_did(un
     assert "time: unknown yet" in first
     assert last.startswith(f"{RUNS} runs done now")
     assert "best on glyphs/validation: " in done.stderr
-    planned = desk.call("plan", "small.toml", "--set", "seeds=4", "--jobs", "2").stdout
+    planned = desk.look("plan", "--set", "seeds=4", "--jobs", "2").stdout
     assert "40 runs: 28 done, 0 failed, 12 to do" in planned
     assert "time with 2 workers: 1 s" in planned
 
@@ -63,11 +63,12 @@ def test_a_terminal_gets_one_bar(desk: Desk):
 def test_plain_lines_are_few_and_name_the_best_of_every_method():
     stream = io.StringIO()
     progress = Progress(stream)
-    progress.start(300)
+    progress.start(300, lambda: None)
     for i in range(300):
         method = "triplet" if i % 2 else "contrastive"
         spec = RunSpec(dataset="glyphs", method=method, seed=i)
         progress.finished(spec, of(spec, 1.0, i / 300, "error" if i == 7 else "ok"))
+    progress.close()
     lines = stream.getvalue().splitlines()
     assert len(lines) <= 3
     assert lines[-1].startswith("300/300 runs, 1 failed")
@@ -102,7 +103,7 @@ def test_the_first_runs_of_a_kind_which_draw_data_and_compute_features_do_not_co
 
 
 def test_cards_are_handed_out_one_a_worker(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(environment, "gpu_count", lambda: 2)
+    monkeypatch.setattr(provenance, "gpu_count", lambda: 2)
     assert Loky(2).devices == ["cuda:0", "cuda:1"]
     assert Loky(3).devices == ["cuda:0", "cuda:1", "cuda:0"]
 
@@ -110,9 +111,9 @@ def test_cards_are_handed_out_one_a_worker(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize(("visible", "count"), [("", 0), ("-1", 0), ("0", 1), ("0,3", 2)])
 def test_cards_that_are_hidden_do_not_count(monkeypatch: pytest.MonkeyPatch, visible: str, count: int):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    environment.gpu_count.cache_clear()
-    assert environment.gpu_count() == count
-    environment.gpu_count.cache_clear()
+    provenance.gpu_count.cache_clear()
+    assert provenance.gpu_count() == count
+    provenance.gpu_count.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -122,7 +123,7 @@ def test_help_list_and_plan_answer_without_loading_torch(desk: Desk, arguments: 
     code = (
         "import sys; from benchmark.__main__ import main\n"
         f"try: main({arguments!r})\nexcept SystemExit: pass\n"
-        "print([m for m in ('torch', 'pandas', 'optuna', 'joblib') if m in sys.modules])"
+        "print([m for m in ('torch', 'pandas', 'joblib') if m in sys.modules])"
     )
     done = subprocess.run([*desk.command()[:1], "-c", code], cwd=desk.folder, capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr

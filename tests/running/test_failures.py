@@ -16,7 +16,7 @@ FLAT = STUDY.partition("[tuning]")[0] + "[fields]\nlr = 1e-3\n"  # no tuning: ev
 
 def ids(desk: Desk, *more: str) -> dict[tuple[str, str, int], str]:
     """(method, protocol, seed) → run_id of the final runs that a plan knows."""
-    planned = desk.call("plan", "small.toml", "--json", *more)
+    planned = desk.look("plan", "--json", *more)
     assert planned.returncode == 0, planned.stderr
     rows = [json.loads(line) for line in planned.stdout.splitlines()]
     return {
@@ -48,7 +48,7 @@ def test_failed_runs_are_rows_and_retry_failed_runs_just_those(desk: Desk):
     assert "Traceback" in frame.loc[runs["contrastive", "test", 0], "error"]
     assert frame.loc[runs["contrastive", "test", 1], "error"] == "loss is NaN"
 
-    status = desk.call("status", "small.toml")
+    status = desk.look("status")
     assert status.returncode == 3
     assert "RuntimeError: the loss fell over" in status.stdout
 
@@ -60,7 +60,7 @@ def test_failed_runs_are_rows_and_retry_failed_runs_just_those(desk: Desk):
     retried = desk.run("--retry-failed")
     assert retried.returncode == 0, retried.stderr
     assert set(desk.started()[len(runs) :]) == {i for i, kind in trouble.items() if kind != "diverge"}
-    assert desk.call("status", "small.toml").returncode == 0
+    assert desk.look("status").returncode == 0
 
 
 def test_a_run_that_kills_its_worker_becomes_a_row_and_the_others_are_done(desk: Desk):
@@ -120,7 +120,7 @@ def test_looking_at_a_folder_never_changes_it(desk: Desk, undisturbed: Desk):
     victim = desk.results / "runs" / f"{desk.stored()[0]}.parquet"
     victim.write_bytes(b"PAR1")
     for command in ("plan", "status"):
-        looked = desk.call(command, "small.toml")
+        looked = desk.look(command)
         assert victim.name in looked.stderr
     assert victim.read_bytes() == b"PAR1"
 
@@ -218,7 +218,7 @@ def test_reference_runs_count_as_done(desk: Desk, undisturbed: Desk):
     assert desk.started() == []
     ledger, runs = desk.numbers()
     assert (ledger, runs) == undisturbed.numbers()
-    planned = desk.call("plan", "small.toml", "--no-reference")
+    planned = desk.look("plan", "--no-reference")
     assert "0 done" in planned.stdout
 
 

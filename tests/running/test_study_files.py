@@ -103,10 +103,29 @@ def test_a_study_with_other_methods(load):
         (["run", "small.toml", "--executor", "nobody:home"], ["nobody:home"]),
         (["run", "small.toml", "--backend", "dask", "--executor", "stand_in:run"], ["--scheduler"]),
         (["reproduce", "ffff"], ["ffff", "0 stored runs"]),
-        (["verify"], ["no finished runs"]),
+        (["verify"], ["no finished runs", "python -m benchmark run main --results results"]),
+        (["verify", "--sample", "-1"], ["--sample -1", "1 or more"]),
+        (["report", "--serve", "--port", "99999"], ["--port 99999", "65535"]),
+        (["evaluate", "small.npz"], ["small.npz", "cannot be read"]),
+        (["evaluate", "small.parquet"], ["small.parquet", "cannot be read"]),
+        (["run", "small.toml", "--retry-faild"], ["--retry-faild", "--retry-failed"]),
+        (["run", "small.toml", "--jbos=3"], ["--jbos", "--jobs"]),
+        (["run", "small.toml", "--time-limit", "soon"], ["--time-limit", "15m"]),
+        (["run", "small.toml", "--backend", "lok"], ["--backend", "loky"]),
+        (["plan", "small.toml", "--set", "seed=3"], ["seed", "did you mean 'seeds'"]),
+        (["plan", "small.toml", "--set", "epochs=inf"], ["epochs", "inf"]),
+        (["plan", "small.toml", "--set", "epochs=nan"], ["epochs", "nan"]),
+        (["plan", "small.toml", "--set", "epochs=-1"], ["epochs", "above 0"]),
+        (["plan", "small.toml", "--set", "weight_decay=-1"], ["weight_decay", "negative"]),
+        (["plan", "small.toml", "--set", "proxy_lr=-1"], ["proxy_lr", "negative"]),
+        (["plan", "small.toml", "--jobs", "0"], ["--jobs 0"]),
+        (["plan", "small.toml", "--datasets", "./absent.csv"], ["absent.csv", "no such file"]),
+        (["plan", "small.toml", "--set", "seeds=2000000"], ["12,000,024 runs", "2,000,000 seeds"]),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(desk: Desk, arguments: list[str], words: list[str]):
+    for name in ("small.npz", "small.parquet"):  # damaged files of embeddings
+        (desk.folder / name).write_bytes(b"PK\x03\x04 and then nothing")
     done = desk.call(*arguments)
     assert done.returncode == 2, done.stderr
     assert len(done.stderr.strip().splitlines()) == 1, done.stderr
