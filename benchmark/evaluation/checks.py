@@ -23,6 +23,11 @@ class Checked:
     leave_one_out: bool
     levels: tuple[str, ...]  # what the keys of the result end in; ("",) for labels of one level
 
+    def taken(self, order: Tensor) -> "Checked":
+        """The set in another order, where it is searched within itself."""
+        x, y = self.query[order], self.query_labels[order]
+        return Checked(x, x, y, y, True, self.levels)
+
     def key(self, metric: str, level: int) -> str:
         return f"{metric}/{self.levels[level]}" if self.levels[level] else metric
 

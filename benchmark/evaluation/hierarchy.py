@@ -7,6 +7,7 @@ the ideal ranking's grades that the ranking has found.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -21,9 +22,10 @@ class Hierarchy:
     """Scores of each query over all levels."""
 
     def __init__(self, positives: Sequence[Positives]) -> None:
-        self._counted = positives[-1].counts > 0
-        self._scores = np.zeros((len(self._counted), len(NAMES)))
-        longest = int(max(positives[-1].counts.max(), 1))
+        self._counts = np.stack([p.counts for p in positives])  # (levels, queries)
+        self._scores = np.zeros((self._counts.shape[1], len(NAMES)))
+        longest = int(max(self._counts.max(), 1))
+        self._gain = 2.0 ** np.arange(len(positives) + 1) - 1  # of grade 0, 1, …
         self._discount = 1 / np.log2(np.arange(2, len(positives[-1].gallery) + 2))  # at rank 1, 2, …
         self._ideal = np.concatenate([[0.0], np.cumsum(self._discount[:longest])])
 
@@ -39,73 +41,47 @@ class Hierarchy:
                 return None
         return cls(positives)
 
-    def set(self, rows: Array, ranks: Sequence[Ranks]) -> None:
-        """The scores of the queries of a block, from the ranks of their positives at each level."""
-        kept = ranks[-1].counts > 0
-        if not kept.any():
-            return
-        rows, counts = (
-            rows[kept],
-            np.stack([of_level.counts[kept] for of_level in ranks]),
-        )  # (levels, queries)
-        rank = ranks[-1].flat()  # of everything relevant, query after query, ascending within each
+    def set(self, rows: Array, found: Array, relevant: Ranks) -> None:
+        """The scores of queries of equal labels, from what `hits` found and the ranks of the positives of the coarsest level."""
+        levels, counts = len(self._counts), self._counts[:, rows[0]].tolist()
         count = counts[-1]
-        query = np.repeat(np.arange(len(rows)), count)
-        start = np.cumsum(count) - count
-        grade = np.ones(len(rank), dtype=np.int64)
-        for of_level in ranks[:-1]:
-            grade[
-                _places(query, rank, np.repeat(np.arange(len(rows)), of_level.counts[kept]), of_level.flat())
-            ] += 1
-        # Samples of grade 1, 2, … of each query: those of a level without those of the finer one.
-        total = counts[::-1] - np.concatenate(
-            [counts[-2::-1], np.zeros_like(counts[:1])]
-        )  # (grades, queries)
-        self._scores[rows, 0] = _hap(rank, grade, query, start, total)
-        self._scores[rows, 1] = (
-            np.add.reduceat(_set_intersection(rank, grade, query, start, total), start) / count
-        )
-        gained = np.add.reduceat((2.0**grade - 1) * self._discount[rank - 1], start)
+        if count == 0:
+            return
+        # Samples of grade 1, 2, … and how many of them are reached at each rank: those of a level without those of the finer.
+        total = np.array([*(coarse - fine for coarse, fine in pairwise(counts[::-1])), counts[0]])
+        reached = [np.cumsum((found >> level) & 1, axis=1, dtype=np.int32) for level in range(levels)]
+        reached = [*(coarse - fine for coarse, fine in pairwise(reached[::-1])), reached[0]]
+        start = np.arange(len(rows)) * count
+        place = relevant.rank + np.repeat(np.arange(len(rows)) * found.shape[1] - 1, count)
+        grade = np.bitwise_count(found.take(place)).astype(np.intp)
+        self._scores[rows, 0] = _hap(relevant.rank, grade, total, [r.take(place) for r in reached], start)
+        self._scores[rows, 1] = np.add.reduceat(_set_intersection(total, reached).ravel(), start) / count
+        gained = np.add.reduceat(self._gain.take(grade) * self._discount.take(relevant.rank - 1), start)
         # 2^g − 1 = 1 + 2 + … + 2^(g−1), and a sample of grade g is a positive of the g coarsest levels.
-        gains = 2.0 ** np.arange(len(ranks) - 1, -1, -1)
-        self._scores[rows, 2] = gained / (gains[:, None] * self._ideal[counts]).sum(axis=0)
+        gains = 2.0 ** np.arange(levels - 1, -1, -1)
+        self._scores[rows, 2] = gained / (gains * self._ideal[counts]).sum()
 
     def means(self) -> dict[str, float]:
-        total = self._scores[self._counted].sum(axis=0) / max(int(self._counted.sum()), 1)
+        counted = self._counts[-1] > 0
+        total = self._scores[counted].sum(axis=0) / max(int(counted.sum()), 1)
         return dict(zip(NAMES, total.tolist(), strict=True))
 
 
-def _places(query: Array, rank: Array, finer_query: Array, finer: Array) -> Array:
-    """Where the positives of a finer level stand among those of the coarsest."""
-    width = int(rank.max()) + 1
-    return np.minimum(np.searchsorted(query * width + rank, finer_query * width + finer), len(rank) - 1)
-
-
-def _hap(rank: Array, grade: Array, query: Array, start: Array, total: Array) -> Array:
+def _hap(rank: Array, grade: Array, total: Array, within: list[Array], start: Array) -> Array:
     """H-AP of each query: the mean over relevant samples of min(relevance, relevance) with all before, by rank."""
     grades = np.arange(1, len(total) + 1)
-    relevance = grades[:, None] / len(total) / np.maximum(total, 1)  # (grades, queries)
-    own = relevance[grade - 1, query]
+    relevance = grades / len(total) / np.maximum(total, 1)
     shared = np.zeros(len(rank))
-    for g in grades:
-        shared += np.minimum(own, relevance[g - 1, query]) * _within(grade == g, query, start)
-    return np.add.reduceat(shared / rank, start) / (relevance * total).sum(axis=0)
+    for own, reached in zip(relevance, within, strict=True):
+        shared += np.append(0, np.minimum(relevance, own)).take(grade) * reached
+    return np.add.reduceat(shared / rank, start) / (relevance * total).sum()
 
 
-def _set_intersection(rank: Array, grade: Array, query: Array, start: Array, total: Array) -> Array:
-    """The share of the ideal ranking that is found within each depth, up to the number of relevant samples."""
-    depth = np.arange(1, len(rank) + 1) - start[query]
-    common = np.zeros(len(rank), dtype=np.int64)
-    for g in range(1, len(total) + 1):
-        better = total[g:].sum(axis=0)[query]  # samples of a higher grade come first in the ideal ranking
-        reached = np.zeros(len(rank), dtype=bool)
-        early = (grade == g) & (rank <= total.sum(axis=0)[query])
-        reached[start[query[early]] + rank[early] - 1] = True
-        common += np.minimum(_within(reached, query, start), np.clip(depth - better, 0, total[g - 1][query]))
-    return common / depth
-
-
-def _within(mask: Array, query: Array, start: Array) -> Array:
-    """How many are set from the first entry of the query up to each entry."""
-    count = np.cumsum(mask)
-    return count - (count[start] - mask[start])[query]
+def _set_intersection(total: Array, reached: list[Array]) -> Array:
+    """The share of the ideal ranking that is found within each depth up to the number of relevant samples."""
+    depth = np.arange(1, total.sum() + 1, dtype=np.int32)
+    common = np.zeros((len(reached[0]), len(depth)), dtype=np.int32)
+    for g, of_grade in enumerate(reached):
+        better = total[g + 1 :].sum()  # samples of a higher grade come first in the ideal ranking
+        common += np.minimum(of_grade[:, : len(depth)], np.clip(depth - better, 0, total[g]).astype(np.int32))
+    return common / depth.astype(np.float64)

@@ -45,8 +45,7 @@ def neighbours(query: object, gallery: object = None, k: int = 10) -> Neighbours
     g = q if gallery is None else embeddings(gallery, "gallery").to(q.device)
     similarities = Similarities(q, g, leave_one_out=gallery is None)
     result = Neighbours.empty(len(q), len(g), k)
-    for rows, found in similarities.map(np.arange(len(q)), lambda block: block_neighbours(block, k)):
-        result.set(rows, found)
+    similarities.each(np.arange(len(q)), lambda block: result.set(block.rows, block_neighbours(block, k)))
     return result
 
 
@@ -55,10 +54,7 @@ def block_neighbours(block: Block, count: int) -> Neighbours:
     count = min(count, size - block.source.leave_one_out)
     if count < 1:
         return Neighbours.empty(len(block.rows), size, 0)
-    if block.is_ordered:
-        last = block.ordered[:, -count]
-    else:
-        last = np.array([np.partition(values, -count)[-count] for values in block.values])
+    last = np.array([np.partition(values, -count)[-count] for values in block.values])
     near = [
         _near(block, row, *bounds, count) for row, bounds in enumerate(zip(*block.window(last), strict=True))
     ]

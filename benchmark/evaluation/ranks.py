@@ -42,43 +42,110 @@ class Positives:
 
 
 FEW = 10  # positives up to which a pass over the row for each is faster than sorting the row
+NEVER = 2**62  # negatives before what is no positive
 BELOW = -4.0  # stands for no similarity; lower than any cosine, and finite so that sums with it stay numbers
+SETTLED = (
+    2**16
+)  # similarities as good as equal, in a part of a block, up to which each is worth a cosine of its own
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """Ranks from 1 of the positives of the queries of a block, ascending; the first `counts` of each row are valid."""
+    """Ranks from 1 of the positives of some queries, one query after the other, ascending within each."""
 
-    rank: Array  # (queries, most)
+    rank: Array  # (positives,)
     counts: Array  # (queries,)
 
-    def __getitem__(self, row: int) -> Array:
-        return self.rank[row, : self.counts[row]]
+    @classmethod
+    def of_rows(cls, before: Array, counts: Array) -> "Ranks":
+        """From the number of negatives before each of the first `counts` positives of a row, in any order."""
+        place = np.arange(before.shape[1])
+        valid = place < counts[:, None]
+        return cls((np.sort(before, axis=1) + place + 1)[valid], counts)
 
-    def flat(self) -> Array:
-        return self.rank[np.arange(self.rank.shape[1]) < self.counts[:, None]]
+    @classmethod
+    def of_hits(cls, hit: Array, counts: Array) -> "Ranks":
+        """From positives (True) and negatives in the order of the ranking."""
+        row = np.arange(len(hit)) * hit.shape[1] - 1
+        return cls(np.flatnonzero(hit) - np.repeat(row, counts), counts)
 
 
-def block_ranks(block: Block, levels: Sequence[Positives]) -> list[Ranks]:
-    """The ranks of the positives of each level."""
-    many = max(int(positives.counts[block.rows].max()) for positives in levels) > FEW
-    return [_ranks(block, positives, block.ordered if many else None) for positives in levels]
+def hits(block: Block, levels: Sequence[Positives]) -> Array:
+    """The labels that the samples share with queries of equal labels, in the order of the ranking: bit l for level l.
+
+    One sort of a row serves all levels: of whole numbers that hold the similarity and, in their last bits, the shared labels.
+    """
+    bits, alone = len(levels), block.source.leave_one_out
+    same = np.zeros(block.source.size, np.min_scalar_type(2**bits - 1))
+    for level, positives in enumerate(levels):
+        same |= (positives.query[block.rows[0]] == positives.gallery).astype(same.dtype) << level
+    own = np.arange(len(block.rows)), block.rows
+    gap = block.values.max() - block.values
+    if alone:
+        gap[own] = 0
+    unit = max(float(gap.max()) / (2 ** (31 - bits) - 2), 4 * TIE)
+    gap *= 1 / unit
+    key = gap.astype(np.int32)
+    key <<= bits
+    key |= same
+    if alone:
+        key[own] = np.iinfo(np.int32).max
+    ranked = np.sort(key, axis=1)[:, : key.shape[1] - alone]
+    found = (ranked & (2**bits - 1)).astype(same.dtype)
+    _settle(block, bits, same, key, ranked, found)
+    return found
 
 
-def _ranks(block: Block, positives: Positives, ordered: Array | None) -> Ranks:
+def _settle(block: Block, bits: int, same: Array, key: Array, ranked: Array, found: Array) -> None:
+    """Puts similarities that are less than two units apart in the order of their float64 cosines, ties against the query."""
+    width = ranked.shape[1]
+    near = np.zeros(ranked.shape, dtype=bool)  # to the one before
+    np.less(ranked[:, 1:] - ranked[:, :-1], 2 << bits, out=near[:, 1:])
+    grouped = near.copy()
+    grouped[:, :-1] |= near[:, 1:]
+    place = np.flatnonzero(grouped)
+    first = ~near.ravel()[place]  # of its group
+    start = np.flatnonzero(first)
+    if not len(place):
+        return
+    shared = found.ravel()[place]
+    mixed = np.maximum.reduceat(shared, start) != np.minimum.reduceat(shared, start)
+    place = place[np.repeat(mixed, np.diff(start, append=len(place)))]
+    if not len(place):
+        return
+    first = ~near.ravel()[place]
+    group, edge = np.cumsum(first), np.flatnonzero(first)
+    row = place // width
+    if len(edge) <= 4 * len(key):  # look for the few, or sort once more for the many
+        least = ranked.ravel()[place[edge]]
+        most = ranked.ravel()[place[np.append(edge[1:], len(place)) - 1]]
+        keys = key[row[edge]]  # (groups, gallery)
+        column = np.nonzero((keys >= least[:, None]) & (keys <= most[:, None]))[1]
+    else:
+        column = np.argsort(key, axis=1)[row, place - row * width]
+    cosine = block.cosines(row, column) if len(row) <= SETTLED else block.values[row, column]
+    settled = np.zeros(len(place), found.dtype)
+    for level in range(bits):
+        hit = same[column] >> level & 1
+        settled |= hit[np.lexsort((hit, TIE * hit - cosine, group))] << level
+    found.ravel()[place] = settled
+
+
+def counted_ranks(block: Block, positives: Positives) -> Ranks:
+    """The ranks of few positives, by a pass over the row for each."""
     counts = positives.counts[block.rows]
     members, own = _best_first(block, positives, max(int(counts.max()), 1))
     low, high = block.window(own)
     ascending = own[:, ::-1].copy()
-    before = _counted(block.values, ordered, high, counts, "right") - _found(ascending, high, "right")
-    most = _counted(block.values, ordered, low, counts, "left") - _found(ascending, low, "left")
-    doubtful = (before != most) & (np.arange(own.shape[1]) < counts[:, None])
+    before = _counted(block.values, high, counts, np.greater) - _found(ascending, high, "right")
+    most = _counted(block.values, low, counts, np.greater_equal) - _found(ascending, low, "left")
+    valid = np.arange(own.shape[1]) < counts[:, None]
+    doubtful = (before != most) & valid
     if block.settles(int((most - before)[doubtful].sum())):
         rows = doubtful.nonzero()[0]
         before[doubtful] += _settled(block, positives, rows, members[doubtful], low[doubtful], high[doubtful])
-    before[np.arange(own.shape[1]) >= counts[:, None]] = np.iinfo(np.int64).max // 2
-    before.sort(axis=1)
-    return Ranks(before + np.arange(1, own.shape[1] + 1), counts)
+    before[~valid] = NEVER
+    return Ranks.of_rows(before, counts)
 
 
 def _best_first(block: Block, positives: Positives, most: int) -> tuple[Array, Array]:
@@ -95,11 +162,8 @@ def _found(ascending: Array, thresholds: Array, side: str) -> Array:
     return ascending.shape[1] - below.numpy()
 
 
-def _counted(values: Array, ordered: Array | None, thresholds: Array, counts: Array, side: str) -> Array:
+def _counted(values: Array, thresholds: Array, counts: Array, compare: np.ufunc) -> Array:
     """The same for rows in any order; only the first `counts` thresholds of a row are looked at."""
-    if ordered is not None:
-        return _found(ordered, thresholds, side)
-    compare = np.greater_equal if side == "left" else np.greater
     mask = np.empty(values.shape[1], dtype=bool)
     result = np.zeros(thresholds.shape, dtype=np.int64)
     for row, (row_thresholds, count) in enumerate(zip(thresholds.tolist(), counts.tolist(), strict=True)):
@@ -142,7 +206,7 @@ class Scores:
         queries, count = queries[ranks.counts > 0], ranks.counts[ranks.counts > 0]
         if not len(queries):
             return
-        rank = ranks.flat()
+        rank = ranks.rank
         start = np.cumsum(count) - count
         place = np.arange(1, len(rank) + 1) - np.repeat(start, count)  # among the positives
         precision = place / rank

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmark.evaluation.neighbours import Neighbours
-from benchmark.evaluation.ranks import Positives, Ranks, Scores
+from benchmark.evaluation.ranks import NEVER, Positives, Ranks, Scores
 from benchmark.evaluation.similarity import TIE, Array
 
 BETA = 0.1  # weight of the contextual similarity in table contextual-reranking
@@ -59,11 +59,8 @@ class Reranking:
             part = slice(start, start + step)
             rival = np.where(self.inside[part] & ~positive[part], score[part], -np.inf)
             before = (rival[:, None, :] >= score[part, :, None] - TIE).sum(axis=2)  # (queries, members)
-            before[~positive[part]] = np.iinfo(np.int64).max // 2
-            before.sort(axis=1)
-            counts = positive[part].sum(axis=1)
-            rank = before + np.arange(1, before.shape[1] + 1)
-            result.set(np.arange(len(score))[part], Ranks(rank, counts))
+            before[~positive[part]] = NEVER
+            result.set(np.arange(len(score))[part], Ranks.of_rows(before, positive[part].sum(axis=1)))
         return result
 
 

@@ -1,18 +1,20 @@
 """Recall@k, mAP and mAP@R (appendix I.3), at every level of the labels, in one pass over the similarities.
 
 Called by the trainer at the end of a run and by `python -m benchmark evaluate`. Exact at any size: blocked over queries,
-with ranks from counts (`ranks.py`) of similarities that are as good as float64 (`similarity.py`).
+with ranks (`ranks.py`) of similarities that are as good as float64 (`similarity.py`). R@1 alone is faster still.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from benchmark.errors import UserError
 from benchmark.evaluation.checks import Checked, checked, positive_integers
 from benchmark.evaluation.hierarchy import Hierarchy
 from benchmark.evaluation.neighbours import Neighbours, block_neighbours, neighbours
-from benchmark.evaluation.ranks import Positives, Ranks, Scores, block_ranks
+from benchmark.evaluation.ranks import BELOW, FEW, Positives, Ranks, Scores, counted_ranks, hits
 from benchmark.evaluation.rerank import BETA, Reranking
 from benchmark.evaluation.similarity import TIE, Array, Block, Similarities
 
@@ -47,19 +49,32 @@ def retrieval_metrics(
     others = max(rerank, default=1) - 1  # members of the longest neighbour list beside the query
     lists = Neighbours.empty(len(data.query), len(data.gallery), others)
 
-    def judged(block: Block) -> tuple[list[Ranks], Neighbours | None]:
-        return block_ranks(block, positives), block_neighbours(block, others) if others else None
+    def counted(block: Block) -> None:
+        for of_level, of_label in zip(scores, positives, strict=True):
+            of_level.set(block.rows, counted_ranks(block, of_label))
+        if others:
+            lists.set(block.rows, block_neighbours(block, others))
+
+    def ordered(block: Block) -> None:
+        if others:
+            lists.set(block.rows, block_neighbours(block, others))
+        for part in block.parts(groups):
+            found = hits(part, positives)
+            for level, of_level in enumerate(scores):
+                hit = (found & (1 << level)) != 0
+                ranks = Ranks.of_hits(hit, of_level.positives[part.rows])
+                of_level.set(part.rows, ranks)
+            if hierarchy is not None:
+                hierarchy.set(part.rows, found, ranks)  # those of the last level
 
     similarities = Similarities(data.query, data.gallery, data.leave_one_out, memory_mb)
-    order, width = _by_positives(positives)
-    order = order if others else order[np.max([p.counts for p in positives], axis=0)[order] > 0]
-    for rows, (ranks, listed) in similarities.map(order, judged, width):
-        for of_level, found in zip(scores, ranks, strict=True):
-            of_level.set(rows, found)
-        if hierarchy is not None:
-            hierarchy.set(rows, ranks)
-        if listed is not None:
-            lists.set(rows, listed)
+    most = np.max([p.counts for p in positives], axis=0)
+    wanted = (most > 0) | bool(others)
+    many = most > (FEW if hierarchy is None else 0)
+    similarities.each(np.flatnonzero(wanted & ~many), counted, width=FEW)
+    groups = np.unique(np.stack([p.query for p in positives]), axis=1, return_inverse=True)[1]
+    by_group = np.argsort(groups, kind="stable")
+    similarities.each(by_group[(wanted & many)[by_group]], ordered, groups=groups)
 
     result = _named(data, scores, ks) | ({} if hierarchy is None else hierarchy.means())
     if rerank:
@@ -69,12 +84,6 @@ def retrieval_metrics(
             changed = [reranking.scores(*of_level) for of_level in zip(scores, positives, strict=True)]
             result |= {f"rerank{k}/{name}": value for name, value in _named(data, changed, ks).items()}
     return result
-
-
-def _by_positives(positives: Sequence[Positives]) -> tuple[Array, int]:
-    """All queries, those with few positives first (a block then either counts or sorts), and the largest number."""
-    most = np.max([p.counts for p in positives], axis=0)
-    return np.argsort(most, kind="stable"), int(most.max())
 
 
 def _named(data: Checked, scores: Sequence[Scores], ks: Sequence[int]) -> dict[str, float]:
@@ -88,16 +97,47 @@ def _named(data: Checked, scores: Sequence[Scores], ks: Sequence[int]) -> dict[s
 def recall_at_1(
     query: object, query_labels: object, gallery: object = None, gallery_labels: object = None
 ) -> float:
-    """Share of the queries with a positive whose nearest neighbour has their label (the finest, of several)."""
+    """`retrieval_metrics(...)["R@1"]` (at the finest level) by maxima alone: what a run looks at along the way."""
     data = checked(query, query_labels, gallery, gallery_labels)
+    if data.leave_one_out:  # samples of a class stand together
+        data = data.taken(torch.argsort(data.query_labels[:, 0]))
     positives = Positives.of(data, 0)
-    order = np.flatnonzero(positives.counts > 0)
     similarities = Similarities(data.query, data.gallery, data.leave_one_out)
-    hits = sum(found for _, found in similarities.map(order, lambda block: _hits(block, positives)))
-    return hits / max(len(order), 1)
+    hit, open_ = np.zeros(len(data.query), dtype=bool), positives.counts > 0
+    if data.leave_one_out:
+        best, rival = _best(similarities, data.query_labels[:, 0].contiguous())
+        low, high = similarities.window(best)
+        hit, open_ = open_ & (rival < low), open_ & (rival >= low) & (rival <= high)
+
+    def settle(block: Block) -> None:
+        hit[block.rows] = _hits(block, positives)
+
+    similarities.each(np.flatnonzero(open_), settle)
+    return int(hit.sum()) / max(int((positives.counts > 0).sum()), 1)
 
 
-def _hits(block: Block, positives: Positives) -> int:
+def _best(similarities: Similarities, labels: Tensor) -> tuple[Array, Array]:
+    """The similarity of each sample to the nearest of its class, and of the others, from half of the products."""
+    best, rival = torch.full((2, len(labels)), BELOW, device=labels.device)
+    for start, values in similarities.halves():
+        rows, columns = slice(start, start + len(values)), slice(start, None)
+        last = (
+            int(torch.searchsorted(labels, labels[rows][-1], right=True)) - start
+        )  # where the last class ends
+        corner = values[:, :last]
+        same = labels[rows, None] == labels[start : start + last]
+        own = corner.masked_fill(~same, -torch.inf)
+        own.fill_diagonal_(-torch.inf)
+        best[rows] = torch.maximum(best[rows], own.amax(1))
+        best[start : start + last] = torch.maximum(best[start : start + last], own.amax(0))
+        corner.masked_fill_(same, -torch.inf)
+        rival[rows] = torch.maximum(rival[rows], values.amax(1))
+        rival[columns] = torch.maximum(rival[columns], values.amax(0))
+    return best.cpu().numpy(), rival.cpu().numpy()
+
+
+def _hits(block: Block, positives: Positives) -> Array:
+    """Whether the nearest of its class comes before all others, for the queries of a block."""
     members, valid = positives.members(block.rows)
     own = np.where(valid, np.take_along_axis(block.values, members, axis=1), -np.inf)  # (rows, positives)
     rows = np.arange(len(own))[:, None]
@@ -111,7 +151,7 @@ def _hits(block: Block, positives: Positives) -> int:
         near = (block.values[row] >= low[row]).nonzero()[0]
         if block.settles(len(near)):
             hits[row] = _closest(block, row, close) > _closest(block, row, near) + TIE
-    return int(hits.sum())
+    return hits
 
 
 def _closest(block: Block, row: int, columns: Array) -> float:

@@ -8,7 +8,7 @@ as they were given. So no result depends on the size of the blocks, on the numbe
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing
@@ -19,6 +19,8 @@ Array = np.ndarray
 
 TIE = 1e-12  # float64 cosines that differ by at most this are equal: far above their error, far below float32 input
 UNDECIDED = 1 / 256  # share of doubtful comparisons above which float64 for the whole block is cheaper
+ROWS = 512  # rows of a block; more make no product faster
+CACHED = 150_000  # values that are worked on at a time where they are passed over often
 
 
 class Undecided(Exception):
@@ -31,39 +33,18 @@ class Block:
     def __init__(self, source: "Similarities", rows: Array, values: Array) -> None:
         self.source = source
         self.rows = rows  # (rows,) indices of the queries
-        self.values = values  # (rows, gallery) float32, or float64 where float32 left too much undecided
+        self.values = values  # (rows, gallery) float32 or float64
         self.double = values.dtype == np.float64
         self._doubts = values.size * UNDECIDED
-        self._ordered: Array | None = None
 
-    @property
-    def is_ordered(self) -> bool:
-        return self._ordered is not None
-
-    @property
-    def ordered(self) -> Array:
-        """The values with each row ascending: without their indices they sort several times faster."""
-        if self._ordered is None:
-            self._ordered = self.source.reused("ordered", self.values)
-            self._ordered[:] = self.values
-            threads = torch.get_num_threads()
-            if threads == 1 or self.values.size < 1_000_000:
-                self._ordered.sort(axis=1)
-            else:
-                with ThreadPoolExecutor(threads) as pool:
-                    list(pool.map(lambda part: part.sort(axis=1), np.array_split(self._ordered, threads)))
-        return self._ordered
+    def parts(self, groups: Array) -> Iterator["Block"]:
+        """The same in pieces of queries of one group, of which a dozen arrays fit into the cache of a core."""
+        for part in _pieces(groups[self.rows], self.source.size):
+            yield Block(self.source, self.rows[part], self.values[part])
 
     def window(self, values: Array) -> tuple[Array, Array]:
         """What lies below the first is certainly less similar than `values`, above the second at least as similar."""
-        if self.double:
-            center, unit = values - TIE, 2.0**-53
-        else:
-            center, unit = values, 2.0**-24
-        # A sum of d products is rounded d times, at partial sums of at most (1 + |sum|) / 2 for unit vectors. This is at least
-        # 1.4 times what was seen over random, clustered, collapsed, sparse and one-signed embeddings of 2 to 512 dimensions.
-        margin = values.dtype.type(unit * (6 + self.source.dimensions**0.5)) * (1 + np.abs(values))
-        return center - margin, center + margin
+        return self.source.window(values)
 
     def cosines(self, rows: Array, columns: Array) -> Array:
         """Float64 cosines of pairs: the query in a row of the block, and a sample of the gallery."""
@@ -77,13 +58,8 @@ class Block:
         return self._doubts >= 0
 
 
-ROWS = 512  # rows of a block; more make no product faster
-
-T = TypeVar("T")
-
-
 class Similarities:
-    """All pairs of queries and gallery, never held at once."""
+    """All pairs of queries and gallery, held at once only where they fit into the memory."""
 
     def __init__(self, query: Tensor, gallery: Tensor, leave_one_out: bool, memory_mb: int = 1024) -> None:
         self.leave_one_out = leave_one_out
@@ -101,20 +77,30 @@ class Similarities:
         self._kept: dict[str, Array] = {}
         self._float64 = False  # a block was undecided: later ones go to float64 at once
 
-    def map(self, order: Array, use: Callable[[Block], T], width: int = 0) -> Iterator[tuple[Array, T]]:
+    def each(
+        self, order: Array, use: Callable[[Block], object], width: int = 0, groups: Array | None = None
+    ) -> None:
         """`use` on blocks of the queries in `order`, again on float64 similarities where it raises Undecided.
 
-        `width` is how many columns of its own `use` makes for a query, to keep within the memory.
+        `width` is how many columns of its own `use` makes for a query, to keep within the memory. With `groups` of the
+        queries all is done in float64, once for both of a pair where that fits into the memory.
         """
-        # At worst a row is held in float64, twice more for the next block and once more sorted.
+        fits = self.leave_one_out and 2 * len(order) > self.size and 8 * self.size**2 <= self._memory
+        if groups is not None and fits:
+            whole = self._whole()
+            for part in _pieces(groups[order], self.size):
+                use(Block(self, order[part], whole[order[part]]))
+            return
+        # At worst a row is held in float64, and twice more for the next block.
         step = int(np.clip(self._memory // (32 * self.size + 72 * width), 1, ROWS))
+        self._float64 |= groups is not None
         parts = [order[start : start + step] for start in range(0, len(order), step)]
         for rows, block in zip(parts, self._ahead(parts), strict=True):
             try:
-                yield rows, use(block)
+                use(block)
             except Undecided:
                 self._float64 = True
-                yield rows, use(self.double_block(rows, buffer=2))  # the next product may be filling another
+                use(self.double_block(rows, buffer=2))  # the next product may be filling another
 
     def _ahead(self, parts: list[Array]) -> Iterator[Block]:
         """The blocks of `parts`, each product made while the block before it is in use."""
@@ -131,6 +117,26 @@ class Similarities:
 
     def _next(self, rows: Array, buffer: int) -> Block:
         return self.double_block(rows, buffer) if self._float64 else self.block(rows, buffer)
+
+    def _whole(self) -> Array:
+        """All similarities of a set with itself in float64, of which only one half is multiplied out."""
+        unit = torch.from_numpy(self._query.astype(np.float64) * self._query_scale[:, None])
+        values = torch.empty(self.size, self.size, dtype=torch.float64)
+        for start in range(0, self.size, ROWS):
+            stop = start + ROWS
+            torch.mm(unit[start:stop], unit[start:].T, out=values[start:stop, start:])
+            values[stop:, start:stop] = values[start:stop, stop:].T
+        values.fill_diagonal_(-torch.inf)
+        return values.numpy()
+
+    def halves(self) -> Iterator[tuple[int, Tensor]]:
+        """Of a set with itself: the place of a block of samples, and their float32 similarities from that place on."""
+        kept = torch.empty(ROWS * self.size, device=self._query32.device)
+        with _full_precision(self._query32.device):
+            for start in range(0, self.size, ROWS):
+                rows, others = self._query32[start : start + ROWS], self._query32[start:]
+                values = kept[: len(rows) * len(others)].view(len(rows), len(others))
+                yield start, torch.mm(rows, others.T, out=values)
 
     def block(self, rows: Array, buffer: int = 0) -> Block:
         with _full_precision(self._query32.device):
@@ -150,11 +156,18 @@ class Similarities:
             values[:, part] = (query @ torch.from_numpy(gallery).T).numpy()
         return self._without_self(Block(self, rows, values))
 
-    def reused(self, name: str, like: Array) -> Array:
-        """Memory of the shape and type of `like` for the block in use; fresh memory would cost more than its use."""
-        return self._reused(name, len(like), like.dtype)
+    def window(self, values: Array) -> tuple[Array, Array]:
+        if values.dtype == np.float64:
+            center, unit = values - TIE, 2.0**-53
+        else:
+            center, unit = values, 2.0**-24
+        # A sum of d products is rounded d times, at partial sums of at most (1 + |sum|) / 2 for unit vectors. This is at least
+        # 1.4 times what was seen over random, clustered, collapsed, sparse and one-signed embeddings of 2 to 512 dimensions.
+        margin = values.dtype.type(unit * (6 + self.dimensions**0.5)) * (1 + np.abs(values))
+        return center - margin, center + margin
 
     def _reused(self, name: str, rows: int, dtype: np.typing.DTypeLike) -> Array:
+        """Memory for the block in use; fresh memory would cost more than its use."""
         kept = self._kept.get(name)
         if kept is None or len(kept) < rows or kept.dtype != dtype:
             kept = self._kept[name] = np.empty((rows, self.size), dtype)
@@ -186,17 +199,24 @@ def _prepared(x: Tensor) -> tuple[Tensor, Array, Array]:
     """Unit rows in float32 on the device of `x`; the rows as given on the CPU, and what makes these unit length."""
     if x.dtype == torch.bfloat16:
         x = x.float()  # numpy has no bfloat16
-    unit = torch.empty(x.shape, dtype=torch.float32, device=x.device)
     given = np.empty(x.shape) if x.dtype == torch.float64 else x.cpu().numpy()
-    scale = np.ones(len(x))
+    unit, scale = np.empty(x.shape, np.float32), np.ones(len(x))
     for part in _parts(len(x)):
-        row = unit_rows(x[part])
-        unit[part] = row.float()
         if x.dtype == torch.float64:
-            given[part] = row.cpu().numpy()
+            unit[part] = given[part] = unit_rows(x[part]).cpu().numpy()
         else:
-            scale[part] = 1 / np.maximum(np.linalg.norm(given[part].astype(np.float64), axis=1), 1e-300)
-    return unit, given, scale
+            row = given[part].astype(np.float64)
+            scale[part] = 1 / np.maximum(np.linalg.norm(row, axis=1), 1e-300)
+            unit[part] = row * scale[part, None]
+    return torch.from_numpy(unit).to(x.device), given, scale
+
+
+def _pieces(groups: Array, size: int) -> Iterator[slice]:
+    """Runs of one group, of at most CACHED similarities to a gallery of that size."""
+    step = max(1, CACHED // size)
+    edges = [0, *(np.flatnonzero(np.diff(groups)) + 1).tolist(), len(groups)]
+    for start, stop in pairwise(edges):
+        yield from (slice(i, min(i + step, stop)) for i in range(start, stop, step))
 
 
 def _parts(n: int, size: int = 4096) -> list[slice]:
