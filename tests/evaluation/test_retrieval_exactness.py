@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from retrieval_oracles import retrieval
+from retrieval_oracles import hierarchical, retrieval
 
 from benchmark.evaluation import recall_at_1, retrieval_metrics, similarity
 from benchmark.evaluation.similarity import Similarities
@@ -21,12 +21,16 @@ def _embeddings(kind: str, n: int = 240, d: int = 48) -> tuple[torch.Tensor, tor
         return normal[torch.randint(0, n // 5, (n,), generator=generator)], labels
     if kind == "collapsed":  # cosines differ by about 1e-12, where even float64 sums depend on their order
         return 1 + 1e-6 * normal, labels
+    if (
+        kind == "two scales"
+    ):  # cosines apart by 1e-8 and by 2: too close for a whole number of 31 bits, but no ties
+        return (torch.where(labels % 2 > 0, 1, -1)[:, None] * (1 + 3e-4 * normal)).double(), labels
     if kind == "two directions":  # what is left of a space that collapsed to a plane
         return torch.cat([100 * normal[:, :2], normal[:, 2:]], dim=1), labels
     return normal.abs() * torch.where(torch.arange(d) < d // 2, 1, -1) * (1 + labels[:, None] % 2), labels
 
 
-KINDS = ("random", "clustered", "duplicates", "collapsed", "two directions", "one sign")
+KINDS = ("random", "clustered", "duplicates", "collapsed", "two scales", "two directions", "one sign")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -55,6 +59,13 @@ def test_medium_sets_equal_the_definitions(kind: str):
     expected, _ = retrieval(x, y, None, None, (1, 10))
     found = retrieval_metrics(x, y, ks=(1, 10))
     assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-12)
+    levels = np.stack([y, y // 5, y // 20], axis=1)  # more positives than are counted one by one
+    found, expected = retrieval_metrics(x, levels), hierarchical(x, levels)
+    assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-12)
+    for level, of_level in enumerate(levels.T):
+        expected, _ = retrieval(x, of_level, None, None, (1, 2, 4, 8))
+        assert {name: found[f"{name}/{level}"] for name in expected} == pytest.approx(expected, abs=1e-12)
+    assert retrieval_metrics(x, levels, memory_mb=0) == found  # a gallery too large to hold all similarities
 
 
 @pytest.mark.parametrize("d", [2, 16, 64, 512])
