@@ -17,7 +17,7 @@ PLOT = $(PYTHON) -m plots --scale $(SCALE) --results $(RESULTS)
 .PHONY: help setup test tables figures report bench verify lint clean
 
 help:  ## this list
-	@echo "usage: make TARGET [SCALE=quick|laptop|paper] [DATA=folder] [JOBS=n] [DATASETS=a,b]"
+	@echo "usage: make TARGET [SCALE=quick|laptop|photos|paper] [DATA=folder] [JOBS=n] [DATASETS=a,b]"
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY)  ## install everything into .venv (done by the other targets when it is needed)

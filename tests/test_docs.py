@@ -4,6 +4,7 @@ import argparse
 import importlib
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,17 @@ def test_every_command_and_option_is_known(page):
             word.partition("=")[0] for word in shlex.split(found[2].rstrip("'")) if word.startswith("--")
         ]
         assert set(given) <= known, line
+
+
+def test_every_room_has_its_place_in_the_order_of_imports():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    placed = {room for row in contracts[0]["layers"] for room in row.split(" : ")}
+    rooms = {
+        f"benchmark.{path.stem}" for path in (ROOT / "benchmark").iterdir() if path.suffix in (".py", "")
+    }
+    assert rooms - {"benchmark.__init__", "benchmark.__pycache__"} <= placed
 
 
 def test_every_make_target_is_known():
