@@ -4,6 +4,7 @@
 warning limits what the numbers mean; a note is something to know.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -22,7 +23,8 @@ FEW = 3  # seeds below which no interval is worth its name
 
 COLUMNS = (
     "dataset", "protocol", "method", "variant", "phase", "seed", "status", "trials", "lr_low", "lr_high",
-    "edge", "extended", "search", "fingerprint", "dirty", "commit", "versions", "cpu", *caption.DEVICE, *caption.FACTS,
+    "edge", "extended", "search", "ends", "drawn_by", "tuned_at", "variation", "fingerprint", "dirty",
+    "commit", "versions", "cpu", *caption.DEVICE, *caption.FACTS,
 )  # fmt: skip
 
 
@@ -68,7 +70,9 @@ def _tuned(part: pd.DataFrame) -> pd.DataFrame:
 
 
 def unequal_trials(part: pd.DataFrame) -> Iterator[Flaw]:
-    trials = _tuned(part).groupby("method")["trials"].max()
+    tuned = _tuned(part)
+    each = tuned.groupby(["method", tuned["tuned_at"].fillna("")])["trials"].max()
+    trials = each.droplevel(1)[lambda found: ~found.reset_index().duplicated().to_numpy()]
     if trials.nunique() > 1:
         yield Flaw("warning", f"Tuning budgets differ: trials {_by_value(trials)}.")
 
@@ -94,6 +98,31 @@ def edges(part: pd.DataFrame) -> Iterator[Flaw]:
             "warning",
             f"The best learning rate lies at the {edge} end of the range searched ({end:g}){again}: "
             f"{listed(rows['method'])}. A better one may lie outside.",
+        )
+
+    for (name, end), rows in _values_at_ends(part).items():
+        yield Flaw(
+            "warning",
+            f"The best {name} lies at the {end} end of the range searched: {listed(rows)}. A better one may lie outside.",
+        )
+
+
+def _values_at_ends(part: pd.DataFrame) -> dict[tuple[str, str], list[str]]:
+    """What is tuned beyond the rate and lies at an end: (name, end) → methods."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for method, ends in final(part)[["method", "ends"]].dropna().drop_duplicates().itertuples(index=False):
+        for pair in json.loads(ends or "{}").items():
+            found.setdefault(pair, []).append(method)
+    return dict(sorted(found.items()))
+
+
+def shared_rates(part: pd.DataFrame) -> Iterator[Flaw]:
+    runs = final(part)
+    shared = runs[runs["tuned_at"].fillna("").ne("") & (runs["tuned_at"] != runs["variation"])]
+    if len(shared):
+        yield Flaw(
+            "note",
+            f"Some variations train at the rate that was tuned for another: {listed(shared['method'])}.",
         )
 
 
@@ -162,7 +191,10 @@ def tuned_beyond(part: pd.DataFrame) -> Iterator[Flaw]:
     more = _tuned(part)[["method", "search"]].drop_duplicates()
     more = more[~more["search"].fillna("{}").isin(["{}", ""])]
     if len(more):
-        words = "from the same number of trials, so on fewer learning rates"
+        grid = (part["drawn_by"].fillna("grid") == "grid").any()
+        words = "in the same number of trials" + (
+            ", so on fewer learning rates" if grid else ", jointly with it"
+        )
         yield Flaw("note", f"More than the learning rate was tuned, {words}: {listed(more['method'])}.")
 
 
@@ -205,4 +237,5 @@ def protocols(frame: pd.DataFrame) -> Iterator[Flaw]:
 CHECKS = (data, code, kinds, protocols)
 LOCAL = (
     failures, waiting, edges, unequal_trials, unequal_ranges, untuned, few_seeds, settings, tuned_beyond,
+    shared_rates,
 )  # fmt: skip

@@ -39,13 +39,14 @@ RUN = [
     *caption.DEVICE,
 ]  # fmt: skip
 COLUMNS = (
-    Column("trials", "trials", digits=0),
-    Column("range", "rates searched", text=True),
+    Column("trials", "trials", text=True),
+    Column("rates", "rates tried", text=True),
+    Column("range", "range", text=True),
     Column("search", "also tuned", text=True),
     Column("tuning", "tuning s", digits=0),
     Column("training", "final s", digits=0),
     Column("lr", "best rate", text=True),
-    Column("edge", "at the edge", text=True),
+    Column("edge", "at an end", text=True),
     Column("seeds", "seeds", text=True),
     Column("diverged", "diverged", digits=0),
     Column("failed", "failed", digits=0),
@@ -57,8 +58,9 @@ COLUMNS = (
     ),
 )
 CAPTION = (
-    "Trials: that a method was given, whatever it tunes. Seconds (s): of all its trials, of its final runs. "
-    "At the edge: the best rate is the last of the range on that side. Diverged, failed, missing: trials and "
+    "Trials: that a method was given, whatever it tunes, for each variation that is tuned apart. Rates tried: how many "
+    "different ones. Seconds (s): of all its trials, of its final runs. At an end: the best rate, or what else is tuned, "
+    "lies at that end of its range. Diverged, failed, missing: trials and "
     "final runs. Changed since: runs made by code that is in no commit."
 )
 
@@ -112,8 +114,10 @@ def _same(sections: list[Section]) -> dict[Column, str]:
 
 
 def _cells(told: pd.DataFrame, runs: pd.DataFrame) -> dict[str, Cell]:
-    """`told`: one row a variation; what concerns tuning is the same in all of them."""
+    """`told`: one row a variation; several may share a search."""
     first = told.iloc[0]
+    searches = told.drop_duplicates("tuned_at")
+    apart = f" × {len(searches)}" if len(searches) > 1 else ""
     tune, finals = runs[runs["phase"] == "tune"], final(runs)
     tune_ids, final_ids = tuple(tune["run_id"]), tuple(finals["run_id"])
     planned, done = int(told["seeds_planned"].sum()), int(told["seeds_done"].sum())
@@ -122,19 +126,30 @@ def _cells(told: pd.DataFrame, runs: pd.DataFrame) -> dict[str, Cell]:
     cells = {
         "seeds": Cell(text=whole if done == planned else f"{done} of {planned}", run_ids=final_ids),
         "training": Cell(value=float(told["final_seconds"].sum())),
-        **{name: Cell(value=float(first[name])) for name in ("diverged", "failed", "missing")},
+        **{n: Cell(value=float(searches[n].sum())) for n in ("diverged", "failed", "missing")},
     }
     if trains(str(first["method"])):
         cells["lr"] = Cell(text=" / ".join(f"{lr:.2g}" for lr in sorted(told["lr"].dropna().unique())))
         if first["trials"]:
             cells |= {
-                "trials": Cell(value=float(first["trials"]), run_ids=tune_ids),
+                "trials": Cell(text=f"{_span(searches['trials'])}{apart}", run_ids=tune_ids),
+                "rates": Cell(text=_span(searches["rates"])),
                 "range": Cell(text=_range(first)),
                 "search": Cell(text=first["search"] or "nothing"),
-                "tuning": Cell(value=float(first["tuning_seconds"])),
-                "edge": Cell(text=", ".join(sorted(set(told["edge"]) - {""})) or "no"),
+                "tuning": Cell(value=float(searches["tuning_seconds"].sum())),
+                "edge": Cell(text=_ends(told)),
             }
     return cells | _setting(runs[runs["status"] == "ok"])
+
+
+def _span(counts: pd.Series) -> str:
+    low, high = int(counts.min()), int(counts.max())
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
+def _ends(told: pd.DataFrame) -> str:
+    rates = [f"rate {edge}" for edge in sorted(set(told["edge"]) - {""})]
+    return ", ".join(rates + sorted(set(told["ends"]) - {""})) or "no"
 
 
 def _range(told: pd.Series) -> str:

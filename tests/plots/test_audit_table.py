@@ -68,6 +68,18 @@ def test_an_unequal_setting_is_a_warning_and_what_a_method_asks_for_a_note(tmp_p
     assert "Proxy NCA trained with sampler shuffle" in told[1]
 
 
+def test_a_tuned_value_at_an_end_and_a_rate_of_another_variation_are_told(tmp_path):
+    variations = ({"train_classes": 100}, {"train_classes": 30})
+    rows = write_study(tmp_path, seeds=3, variations=variations, methods=("triplet", "contextual"))
+    for row in rows:
+        row["tuned_at"] = '{"train_classes":100}'
+        row["ends"] = '{"lam":"high"}' if row["method"] == "contextual" else "{}"
+    Store(tmp_path).write_ledger("main", "quick", rows)
+    words = " ".join(said(Results(tmp_path, "quick")))
+    assert "The best lam lies at the high end of the range searched: Contextual" in words
+    assert "Some variations train at the rate that was tuned for another: Triplet, Contextual" in words
+
+
 def test_what_a_study_varies_is_no_unequal_setting(tmp_path):
     variations = ({"train_classes": 100}, {"train_classes": 30})
     write_study(
@@ -104,9 +116,9 @@ def test_the_audit_has_what_a_reviewer_signs(flawed):
     rows = {(row.keys["protocol"], row.keys["method"]): row.cells for row in table.rows()}
     assert len(rows) == 2 * len(SKILL)
     fair = rows["test", "contextual"]
-    assert (fair["trials"].value, fair["range"].text, fair["edge"].text) == (6, "0.0001 to 0.03", "no")
+    assert (fair["trials"].text, fair["range"].text, fair["edge"].text) == ("6", "0.0001 to 0.03", "no")
     assert (fair["tuning"].value, fair["training"].value, fair["seeds"].text) == (15.0, 12.5, "5")
-    assert rows["test", "proxy_anchor"]["edge"].text == "high"
+    assert rows["test", "proxy_anchor"]["edge"].text == "rate high"
     assert rows["test", "contrastive"]["trials"].value == 5
     assert rows["test", "proxy_nca"]["seeds"].text == "4 of 5"
     assert rows["test", "proxy_nca"]["failed"].value == 1
