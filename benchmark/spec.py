@@ -23,7 +23,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "pooling": ("gem", "max", "average", "avg_max"),
     "projector": ("identity", "linear"),
     "batch_norm": ("train", "statistics", "frozen"),
-    "lane": ("end_to_end", "frozen"),
+    "lane": ("end_to_end", "stage", "frozen"),
     "optimizer": ("adamw", "adam", "sgd"),
     "sampler": ("method", "balanced", "shuffle", "hierarchical"),
     "precision": ("float32", "amp"),
@@ -63,8 +63,11 @@ class RunSpec:
     backbone: str = "convnet"  # convnet, resnet50, resnet50_caffe, efficientnet_lite0, or any timm name
     pretrained: bool = False
     weights: str = later("")  # a file of weights for the backbone, here or below the data folder; "FILE@HASH"
-    lane: str = "end_to_end"  # frozen: train only the head, on features computed once
-    views: int = 1  # frozen lane: augmented views of each training image (1: the plain image)
+    lane: str = (
+        "end_to_end"  # frozen: train only the head, on features computed once; stage: the last stage too
+    )
+    trainable: str = later("")  # stage lane: the first part of the backbone that is trained, such as layer4
+    views: int = 1  # frozen and stage lane: views of each training image, the plain one and augmented ones
     pooling: str = "gem"
     layer_norm: bool = False  # affine-free LayerNorm before the embedding
     embedding_dim: int = 64
@@ -135,6 +138,11 @@ class RunSpec:
         for name in ("label_noise", "image_noise", "validation_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UserError(f"{name} = {getattr(self, name)!r} must lie in [0, 1]")
+        if (self.lane == "stage") != bool(self.trainable):
+            raise UserError(
+                f"lane = {self.lane!r} with trainable = {self.trainable!r}: lane = 'stage' trains the backbone from a "
+                "named part on, such as trainable = 'layer4', and the other lanes have none"
+            )
         if not self.ks or min(self.ks) < 1:
             raise UserError(f"ks = {self.ks!r} must hold numbers from 1 on")
 

@@ -125,6 +125,12 @@ def _weights() -> Iterator[Finding]:
 
 
 def _disk(args: argparse.Namespace) -> Iterator[Finding]:
+    for place in sorted(path for path in args.data.glob("features/*") if path.is_dir()):
+        arrays = list(place.glob("*.npy"))
+        used = sum(file.stat().st_blocks * 512 for file in place.rglob("*") if file.is_file())
+        unfinished = len(list(place.glob("*.chunks")))
+        text = f"{len(arrays)} stored, {unfinished} unfinished, {used / 2**30:.1f} GB"
+        yield "ok", f"features of {place.name}", f"{text}; python -m benchmark features --clean removes them"
     for name, folder in (("results", args.results), ("data", args.data)):
         there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
         free = shutil.disk_usage(there).free

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.errors import UserError
 from benchmark.files import Claims, locked, replacing
 
 POLL = 0.2  # seconds between looks at the chunks of others
@@ -90,21 +89,12 @@ class ChunkedArray:
         with locked(self._marks / "lock"):
             if not self._part.exists():
                 shape = (self.rows, *rows.shape[1:])
-                self._check_room(rows)
                 with replacing(self._part) as temporary:
                     np.lib.format.open_memmap(temporary, mode="w+", dtype=rows.dtype, shape=shape).flush()
         out = np.load(self._part, mmap_mode="r+")
         out[self._rows(chunk)] = rows
         out.flush()  # the numbers before their mark
         self._mark(chunk).touch()
-
-    def _check_room(self, rows: np.ndarray) -> None:
-        needed, free = rows[0].nbytes * len(self.indices), shutil.disk_usage(self.path.parent).free
-        if needed > free:
-            raise UserError(
-                f"{str(self.path.parent)!r} needs {needed / 1e9:.1f} GB for these features and {free / 1e9:.1f} GB are "
-                "free; make room (python -m benchmark features --clean removes stored ones), or use fewer views"
-            )
 
     def _finish(self) -> None:
         with locked(self.path.with_suffix(".lock")):

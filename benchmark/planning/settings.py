@@ -91,6 +91,10 @@ PHOTOS: Fields = FROZEN | {  # the paper's backbone, pooling and dimensions [224
     "backbone": "resnet50_caffe", "weights": "resnet50_v1.pt@2bd0aec3a7c78489", "pooling": "gem", "embedding_dim": 512,
     "crop_scale": 0.16, "views": 5, "epochs": 10, "batches_per_epoch": 30, "lr_steps": (6, 8), "evaluate_every": 1,
 }
+STAGE: Fields = PHOTOS | {  # its last stage is trained too, as far as two cores can: minutes a run
+    "lane": "stage", "trainable": "layer4", "image_size": 128, "resize": 146, "batch_norm": "frozen", "batch_size": 64,
+    "lr": 1e-4, "epochs": 6, "batches_per_epoch": 50, "lr_steps": (4,), "views": 4, "evaluate_every": 2,
+}
 PHOTOS_BY_DATASET: dict[str, Fields] = {  # crops and ranks as published for each
     name: {key: row[key] for key in ("crop_scale", "ks") if key in row}
     for name, row in (APPENDIX_BY_DATASET | MAIN_BY_DATASET).items()
@@ -109,6 +113,7 @@ SETTINGS: dict[str, tuple[Fields, dict[str, Fields]]] = {
     "glyphs-quick": (GLYPHS_QUICK, {}),
     "frozen": (FROZEN, {}),
     "photos": (PHOTOS, PHOTOS_BY_DATASET),
+    "stage": (STAGE, PHOTOS_BY_DATASET),
     "small": (SMALL, {}),
     "light": (LIGHT, {}),
 }

@@ -1,4 +1,4 @@
-"""Features before runs: all workers compute what runs of the frozen lane will need, with images done and time left in sight.
+"""Features before runs: all workers compute what runs on a frozen backbone will need, with images done and time left in sight.
 
 Runs would make them too, but silently, and their time would count as training. `python -m benchmark features DATASET`
 """
@@ -64,17 +64,18 @@ def checked(studies: Iterable[Study], specs: Iterable[RunSpec], data: Path) -> l
 
 
 def prepare(specs: Iterable[RunSpec], data: Path, pool: Pool) -> None:
-    """Returns when every spec of the frozen lane has its features."""
+    """Returns when every spec of the frozen or stage lane has what it trains on."""
     from benchmark.datasets import open_dataset
-    from benchmark.training.features import parts, signature
+    from benchmark.training.features import parts, room, signature
 
-    for spec in {signature(spec): spec for spec in specs if spec.lane == "frozen"}.values():
-        kept = [part.kept for part in parts(open_dataset(spec.dataset, data), spec, data)]
+    for spec in {signature(spec): spec for spec in specs if spec.lane != "end_to_end"}.values():
+        found = parts(open_dataset(spec.dataset, data), spec, data)
+        kept = [part.kept for part in found]
         if not all(one.path.exists() for one in kept):
-            _watched(spec, data, pool, kept)
+            _watched(spec, data, pool, kept, room(found, spec, data))
 
 
-def _watched(spec: RunSpec, data: Path, pool: Pool, kept: "list[ChunkedArray]") -> None:
+def _watched(spec: RunSpec, data: Path, pool: Pool, kept: "list[ChunkedArray]", needed: int) -> None:
     """Sets all workers to work and shows how far they are."""
     from tqdm import tqdm
 
@@ -83,7 +84,9 @@ def _watched(spec: RunSpec, data: Path, pool: Pool, kept: "list[ChunkedArray]") 
     started = said = time.monotonic()
     slots = max(1, pool.slots())
     what = f"features of {spec.dataset} by {spec.backbone}"
-    say(f"{what}: {total - before:,} images to do, {before:,} are there, {slots} workers")
+    say(
+        f"{what}: {total - before:,} images to do, {before:,} are there, {slots} workers, {needed / 1e9:.1f} GB"
+    )
     futures = [pool.submit(compute, spec, data, devices[i % len(devices)]) for i in range(slots)]
     with tqdm(total=total, initial=before, desc=what, unit=" images", disable=None, smoothing=0) as bar:
         while open_ := _open(futures, pool):

@@ -1,12 +1,14 @@
-"""Frozen features: a backbone's pooled output for every image, computed once and shared by all workers.
+"""What does not change in training, computed once and shared by all workers: a backbone's output for every image.
 
-The frozen lane trains only the head on these. They lie memory-mapped below the data folder under a key of data, weights and
-transform. To make them ahead of the runs: `python -m benchmark features DATASET`.
+The frozen lane trains only the head, on pooled features; the stage lane trains the backbone from a part on, on the maps before
+it. They lie memory-mapped below the data folder under a key of data, weights and transform. To make them ahead of the runs:
+`python -m benchmark features DATASET`.
 """
 
 import json
 import os
 import re
+import shutil
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,6 +21,7 @@ import numpy as np
 from benchmark.datasets import weights_file
 from benchmark.datasets._dataset import Dataset, FileSource, Source, fingerprint
 from benchmark.datasets._tree import sizes
+from benchmark.errors import UserError
 from benchmark.files import content_hash
 from benchmark.images.chunked import ChunkedArray
 from benchmark.images.packing import sources
@@ -45,8 +48,8 @@ AUGMENTED = ("augmentation", "crop_scale", "train_resize")  # of an augmented vi
 class Features:
     views: tuple[
         np.ndarray, ...
-    ]  # each (n, d) float32; the first plain, the others augmented (training samples only)
-    distractors: np.ndarray | None  # (k, d), where the spec replaces images
+    ]  # (n, d) float32, or (n, h, w, c) float16; the first plain, the others augmented
+    distractors: np.ndarray | None  # (k, …), where the spec replaces images
 
     @property
     def dim(self) -> int:
@@ -55,9 +58,9 @@ class Features:
     def rows(
         self, indices: np.ndarray, replaced: np.ndarray | None = None, view: np.ndarray | int = 0
     ) -> np.ndarray:
-        """Features of samples, each from its view, with distractors where `replaced` is not -1: (m, d)."""
+        """Features of samples in float32, each from its view, with distractors where `replaced` is not -1: (m, …)."""
         view = np.broadcast_to(view, indices.shape)
-        found = np.empty((len(indices), self.dim), dtype=np.float32)
+        found = np.empty((len(indices), *self.views[0].shape[1:]), dtype=np.float32)
         for v in np.unique(view):
             found[view == v] = self.views[v][indices[view == v]]
         if replaced is not None and self.distractors is not None:
@@ -79,7 +82,7 @@ def folder(dataset: Dataset, root: Path) -> Path:
 
 
 def parts(dataset: Dataset, spec: RunSpec, root: Path) -> list[Part]:
-    """What a spec of the frozen lane trains on: the plain view, the augmented ones, the distractors if it has some."""
+    """What a spec trains on: the plain view, the augmented ones, the distractors if it has some."""
     train, judged = sources(dataset, spec, root)
     found = [(dataset.fingerprint, judged, np.arange(len(dataset)), 0)]
     found += [(dataset.fingerprint, train, dataset.train, view) for view in range(1, spec.views)]
@@ -93,7 +96,7 @@ def parts(dataset: Dataset, spec: RunSpec, root: Path) -> list[Part]:
 
 
 def features(dataset: Dataset, spec: RunSpec, root: Path, device: str = "cpu") -> Features:
-    """The features that a spec of the frozen lane trains on; makes those that are not there yet."""
+    """The features that a spec of the frozen or stage lane trains on; makes those that are not there yet."""
     found = parts(dataset, spec, root)
     make(found, spec, root, device)
     arrays = [part.kept.array() for part in found]
@@ -102,6 +105,7 @@ def features(dataset: Dataset, spec: RunSpec, root: Path, device: str = "cpu") -
 
 def make(found: list[Part], spec: RunSpec, root: Path, device: str = "cpu") -> None:
     """Computes what is missing, together with every other process that is at it."""
+    room(found, spec, root)
     network: list[Callable] = []  # built when it is first needed, and once
     for part in found:
 
@@ -118,8 +122,49 @@ def make(found: list[Part], spec: RunSpec, root: Path, device: str = "cpu") -> N
 def signature(spec: RunSpec) -> tuple[object, ...]:
     """The same for specs that train on the same features."""
     own = () if spec.pretrained or spec.weights else (spec.phase, spec.seed)
-    names = ("dataset", "weights", "pretrained", "views", "distractors", *SEEN, *AUGMENTED)
+    names = (
+        "lane",
+        "trainable",
+        "dataset",
+        "weights",
+        "pretrained",
+        "views",
+        "distractors",
+        *SEEN,
+        *AUGMENTED,
+    )
     return (*(getattr(spec, name) for name in names), spec.image_noise > 0, *own)
+
+
+def room(found: list[Part], spec: RunSpec, root: Path) -> int:
+    """Bytes that what is missing will take; refuses if they are not free."""
+    rows = sum(len(part.kept.indices) - part.kept.done() for part in found)
+    if rows == 0:
+        return 0
+    needed = rows * _row_bytes(spec)
+    there = next(path for path in (root.absolute(), *root.absolute().parents) if path.exists())
+    free = shutil.disk_usage(there).free
+    if needed > free:
+        raise UserError(
+            f"features of {spec.dataset} need {needed / 1e9:.1f} GB below {str(root)!r} and {free / 1e9:.1f} GB are free; "
+            "make room (python -m benchmark features --clean removes stored ones), or use fewer views"
+        )
+    return needed
+
+
+def _row_bytes(spec: RunSpec) -> int:
+    """Of an image: 4 bytes a pooled feature, or 2 bytes a number of the maps before the stage that is trained."""
+    import torch
+
+    from benchmark.training.model import build_backbone
+
+    with torch.device("meta"):  # shapes without numbers
+        backbone = build_backbone(spec.backbone, pretrained=False)
+        if not spec.trainable:
+            return 4 * backbone.out_features
+        before, _ = backbone.cut(spec.trainable)
+        side = spec.image_size
+        return 2 * before.module.eval()(torch.zeros(1, backbone.channels, side, side)).numel()
 
 
 def _distractor_key(dataset: Dataset, others: Source) -> str:
@@ -132,13 +177,19 @@ def _key(spec: RunSpec, root: Path, data: str, view: int) -> dict[str, object]:
     """Everything that these features depend on."""
     file = weights_file(spec.weights, root)
     own: tuple[object, ...] = ("pretrained",) if spec.pretrained else ("random", spec.phase, spec.seed)
-    return {
-        "version": VERSION,
-        "data": data,
-        "weights": ("file", content_hash(file)) if file else own,
-        "packages": {name: version(name) for name in ("torch", "torchvision", "timm")},
-        "view": view,
-    } | {field: getattr(spec, field) for field in (*SEEN, *AUGMENTED) if view or field in SEEN}
+    stage = {"trainable": spec.trainable} if spec.trainable else {}
+    fields = [f for f in (*SEEN, *AUGMENTED) if (view or f in SEEN) and not (stage and f == "pooling")]
+    return (
+        {
+            "version": VERSION,
+            "data": data,
+            "weights": ("file", content_hash(file)) if file else own,
+            "packages": {name: version(name) for name in ("torch", "torchvision", "timm")},
+            "view": view,
+        }
+        | {field: getattr(spec, field) for field in fields}
+        | stage
+    )
 
 
 def _kept(key: dict[str, object], source: Source, indices: np.ndarray, place: Path) -> ChunkedArray:
@@ -171,6 +222,8 @@ def _network(spec: RunSpec, root: Path, device: str) -> "Callable[[torch.Tensor]
     from benchmark.training.model import POOLS, build_seeded_backbone
 
     backbone = build_seeded_backbone(spec, root)
+    if spec.trainable:
+        backbone, _ = backbone.cut(spec.trainable)
     layout = torch.channels_last
     module = backbone.module.to(device).eval().to(memory_format=layout)
     if device == "cpu":
@@ -183,6 +236,9 @@ def _network(spec: RunSpec, root: Path, device: str) -> "Callable[[torch.Tensor]
     def rows(images: torch.Tensor) -> np.ndarray:
         with torch.inference_mode():
             x = backbone.normalised(images.to(device)).contiguous(memory_format=layout)
-            return POOLS[spec.pooling](module(x)).float().cpu().numpy()
+            found = module(x)
+            if spec.trainable:  # colours innermost, as the stage reads them
+                return found.permute(0, 2, 3, 1).half().contiguous().cpu().numpy()
+            return POOLS[spec.pooling](found).float().cpu().numpy()
 
     return rows

@@ -131,13 +131,15 @@ class FileInputs:
 
 
 class FeatureInputs:
-    """Features of a frozen backbone, computed once and memory-mapped; the model is only the head."""
+    """What a backbone gives up to where training begins, computed once and memory-mapped."""
 
     def __init__(self, spec: RunSpec, view: TrainingView, found: Features, device: torch.device) -> None:
         self.spec, self.view, self.found, self.device = spec, view, found, device
+        self.size = PHOTO_BATCH if spec.trainable else EVALUATION_BATCH
 
     def _tensor(self, *rows: np.ndarray) -> torch.Tensor:
-        return torch.from_numpy(self.found.rows(*rows)).to(self.device)
+        x = torch.from_numpy(self.found.rows(*rows)).to(self.device)
+        return x.permute(0, 3, 1, 2) if x.ndim == 4 else x  # maps lie with colours innermost
 
     def train(self, epoch: int, batches: list[np.ndarray]) -> Iterator[torch.Tensor]:
         generator = numpy_generator("augment", self.spec.phase, self.spec.seed, epoch)
@@ -146,11 +148,11 @@ class FeatureInputs:
             yield self._tensor(self.view.indices[batch], self.view.replaced[batch], which)
 
     def plain(self, indices: np.ndarray) -> Iterator[torch.Tensor]:
-        for part in _parts(indices):
+        for part in _parts(indices, self.size):
             yield self._tensor(part)
 
     def plain_train(self, positions: np.ndarray) -> Iterator[torch.Tensor]:
-        for part in _parts(positions):
+        for part in _parts(positions, self.size):
             yield self._tensor(self.view.indices[part], self.view.replaced[part])
 
 
@@ -161,11 +163,15 @@ def _parts(indices: np.ndarray, size: int = EVALUATION_BATCH) -> list[np.ndarray
 def open_inputs(
     spec: RunSpec, dataset: Dataset, view: TrainingView, data: Path, device: torch.device
 ) -> tuple[Inputs, Backbone | None, int]:
-    """The inputs, the backbone to train (none in the frozen lane) and the number of its features."""
+    """The inputs, the backbone to train (none in the frozen lane, the rest of it in the stage lane) and its features."""
     if spec.lane == "frozen":
         found = features(dataset, spec, data, device=device.type)
         return FeatureInputs(spec, view, found, device), None, found.dim
     backbone = build_seeded_backbone(spec, data)
+    if spec.lane == "stage":
+        _, stage = backbone.cut(spec.trainable)
+        found = features(dataset, spec, data, device=device.type)
+        return FeatureInputs(spec, view, found, device), stage, backbone.out_features
     if isinstance(dataset.source, ArraySource):
         return ArrayInputs(spec, dataset, view, backbone, device), backbone, backbone.out_features
     return FileInputs(spec, dataset, view, data, backbone, device), backbone, backbone.out_features

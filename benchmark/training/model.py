@@ -4,6 +4,8 @@ Sits between the images (`inputs.py`) and the loss (`baselines/`). Everything th
 comes from the seeds it is built with.
 """
 
+import dataclasses
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +17,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from benchmark.datasets import weights_file
-from benchmark.errors import UserError
+from benchmark.errors import UserError, unknown
 from benchmark.seeds import isolated_torch
 from benchmark.spec import RunSpec
 
@@ -55,6 +57,34 @@ class Backbone:
     std: tuple[float, ...]
     channels: int = 3
 
+    def parts(self) -> dict[str, nn.Module]:
+        """The network as a chain of named parts, to cut it between two of them."""
+        net: Any = getattr(self.module, "net", self.module)
+        if isinstance(net, nn.Sequential):
+            return dict(net.named_children())
+        for chain in (("conv1", "bn1", "act1", "maxpool", "layer1", "layer2", "layer3", "layer4"),
+                      ("conv_stem", "bn1", "blocks", "conv_head", "bn2")):  # timm's ResNets and EfficientNets  # fmt: skip
+            if all(hasattr(net, name) for name in chain):
+                found: dict[str, nn.Module] = {}
+                for name in chain:
+                    part = getattr(net, name)
+                    inner = part.named_children() if name == "blocks" else [("", part)]
+                    found |= {f"{name}.{i}".rstrip("."): block for i, block in inner}
+                return found
+        raise UserError(
+            "this backbone is no chain of parts: lane = 'stage' needs a ResNet or an EfficientNet"
+        )
+
+    def cut(self, name: str) -> "tuple[Backbone, Backbone]":
+        """What lies before a part, and the rest from it on."""
+        found = self.parts()
+        if name not in list(found)[1:]:
+            raise unknown("part of the backbone to train (trainable)", name, list(found)[1:])
+        at = list(found).index(name)
+        items = [(key.replace(".", "_"), part) for key, part in found.items()]  # a module's name has no dot
+        before, after = nn.Sequential(OrderedDict(items[:at])), nn.Sequential(OrderedDict(items[at:]))
+        return dataclasses.replace(self, module=before), dataclasses.replace(self, module=after)
+
     def normalised(self, x: torch.Tensor) -> torch.Tensor:
         """Pixels in [0, 1] as the network wants them; grey and RGB are turned into each other where they must be."""
         mean = torch.tensor(self.mean, device=x.device).view(-1, 1, 1)
@@ -84,7 +114,7 @@ def _resnet50(own: bool, weights: Path | None) -> Backbone:
     from torchvision.models import ResNet50_Weights, resnet50
 
     net = _loaded(resnet50(weights=ResNet50_Weights.IMAGENET1K_V1 if own else None), weights, "fc.")
-    return Backbone(nn.Sequential(*list(net.children())[:-2]), 2048, *IMAGENET)
+    return Backbone(nn.Sequential(OrderedDict(list(net.named_children())[:-2])), 2048, *IMAGENET)
 
 
 def _resnet50_caffe(own: bool, weights: Path | None) -> Backbone:
@@ -105,7 +135,7 @@ def _resnet50_caffe(own: bool, weights: Path | None) -> Backbone:
         )  # the stride is in the first 1 × 1 convolution
     net.maxpool = nn.MaxPool2d(3, 2, ceil_mode=True)  # without padding
     net = _loaded(net, weights, "fc.")
-    return Backbone(nn.Sequential(*list(net.children())[:-2]), 2048, *CAFFE)
+    return Backbone(nn.Sequential(OrderedDict(list(net.named_children())[:-2])), 2048, *CAFFE)
 
 
 def _efficientnet_lite0(own: bool, weights: Path | None) -> Backbone:

@@ -206,7 +206,7 @@ def test_the_command_shows_how_far_it_is_and_cleans_up(birds, tmp_path, capfd):
     assert main(command) == 0
     told = capfd.readouterr()
     assert "features of" in told.err
-    assert "36 images to do, 0 are there, 2 workers" in told.err  # 24, and 12 of training once more
+    assert "36 images to do, 0 are there, 2 workers, 0.0 GB" in told.err  # 24, and 12 of training once more
     assert "plain: " in told.out
     assert "view 1: " in told.out
     assert len(stored(tmp_path)) == 2
