@@ -1,7 +1,7 @@
 """`python -m plots tables|figures|all`: makes every table and figure from the Parquet in `results/`.
 
 What cannot be made is listed with its reason, and the others are made all the same. `python -m plots needs tables`
-prints the studies that tables are made from, for `make` to run.
+prints the studies that tables are made from, for `make` to run; `python -m plots claims` writes CLAIMS.md.
 """
 
 import argparse
@@ -89,10 +89,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m plots", description="Make tables and figures from results."
     )
-    parser.add_argument("what", choices=["tables", "figures", "all", "needs"])
+    parser.add_argument("what", choices=["tables", "figures", "all", "needs", "claims"])
     parser.add_argument("of", nargs="?", choices=["tables", "figures"], help="what `needs` is asked for")
     parser.add_argument("--scale", default="quick", help=f"{', '.join(SCALES)} (default: quick)")
     parser.add_argument("--results", type=Path, default=Path("results"), help="folder of results")
+    parser.add_argument("--output", type=Path, default=Path("CLAIMS.md"), help="file that `claims` writes")
     parser.add_argument("--only", default="", help="names, with commas between them")
     parser.add_argument("--list", action="store_true", help="list the names and make nothing")
     given = parser.parse_args(arguments)
@@ -102,6 +103,12 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if given.what == "needs":
             print(*needed(kinds))
+            return 0
+        if given.what == "claims":
+            from plots import claims
+
+            claims.write(given.results, given.output)
+            print(given.output)
             return 0
         if given.scale not in SCALES:
             raise unknown("scale", given.scale, SCALES)

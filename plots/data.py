@@ -147,6 +147,14 @@ def finished(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[frame["status"] == "ok"]
 
 
+def with_params(runs: pd.DataFrame) -> pd.DataFrame:
+    """The parameters of the loss as columns "params.lam", "params.gamma" …"""
+    values = [json.loads(text or "{}") for text in runs["params"]]
+    names = sorted({name for one in values for name in one})
+    columns = {f"params.{name}": [one.get(name) for one in values] for name in names}
+    return runs.assign(**columns)
+
+
 def seeds_by(frame: pd.DataFrame, columns: str | list[str], metric: str) -> pd.DataFrame:
     """Scores as one row a seed and one column a method (or combination of `columns`): what the statistics take."""
     done = finished(frame)

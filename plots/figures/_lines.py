@@ -26,7 +26,7 @@ FEW = 3  # with fewer seeds the t-interval says nothing that could be drawn; the
 def final_runs(frame: pd.DataFrame, study: str, *needed: str) -> pd.DataFrame:
     """The final runs of a study under protocol test, finished or not; a UserError if none has what is needed."""
     runs = data.final(frame)
-    runs = with_params(runs[runs["protocol"] == "test"])
+    runs = data.with_params(runs[runs["protocol"] == "test"])
     done = data.finished(runs)
     for metric in needed:
         if done.empty or metric not in done or done[metric].isna().all():
@@ -34,14 +34,6 @@ def final_runs(frame: pd.DataFrame, study: str, *needed: str) -> pd.DataFrame:
                 f"study {study!r} has no finished run with {metric} (python -m benchmark run {study})"
             )
     return runs
-
-
-def with_params(runs: pd.DataFrame) -> pd.DataFrame:
-    """The parameters of the loss as columns "params.lam", "params.gamma" …"""
-    values = [json.loads(text or "{}") for text in runs["params"]]
-    names = sorted({name for one in values for name in one})
-    columns = {f"params.{name}": [one.get(name) for one in values] for name in names}
-    return runs.assign(**columns)
 
 
 def curves(runs: pd.DataFrame, *keep: str) -> pd.DataFrame:
