@@ -44,7 +44,8 @@ def _methods() -> list[tuple[str, str]]:
     for name in baselines.names():
         try:
             card = baselines.card(name)
-            rows.append((name, f"{card.summary} [{card.source}]" if card.source else card.summary))
+            source = f"{card.source}; " if card.source else ""
+            rows.append((name, f"{card.summary} [{source}{card.group}]"))
         except UserError as problem:  # a broken one does not hide the others
             rows.append((name, f"cannot be read: {problem}"))
     return rows

@@ -149,11 +149,15 @@ def _count(value: object, key: str) -> int:
 
 
 def _methods(value: object) -> tuple[str, ...]:
-    """A list of methods, or "all" or a group of them."""
-    groups = baselines.groups()
+    """A list of methods and groups of them, or one group; "all" is one."""
     if isinstance(value, str):
+        groups = baselines.groups()
         return tuple(groups[_one(value, "methods", groups, METHODS)])
-    return _names(value, "methods", baselines.names(), METHODS)
+    words = _names(value, "methods", ["all", *baselines.GROUPS, *baselines.names()], METHODS)
+    if set(words) <= set(baselines.names()):
+        return words  # without a look at the others, one of which may be unfinished
+    groups = baselines.groups()
+    return tuple(dict.fromkeys(name for word in words for name in groups.get(word, [word])))
 
 
 def _names(value: object, key: str, choices: Iterable[str] | None, hint: str = "") -> tuple[str, ...]:

@@ -6,12 +6,13 @@ where text and use differ.
 """
 
 from pathlib import Path
+from typing import Any
 
 import baselines
 from benchmark.datasets import is_path, open_dataset, parse
 from benchmark.errors import UserError, unknown
 
-Fields = dict[str, object]
+Fields = dict[str, Any]
 
 
 def _steps(every: int, epochs: int) -> tuple[int, ...]:
@@ -185,8 +186,7 @@ def params(name: str, dataset: str, method: str) -> Fields:
         return {"softmax_scale": 10.0}
     if method == "s2sd":  # the published delay is an eighth of the published run
         fields = setting(name, dataset)
-        steps = int(str(fields["epochs"])) * int(str(fields["batches_per_epoch"]))
-        return {"delay": steps // 8}
+        return {"delay": fields["epochs"] * fields["batches_per_epoch"] // 8}
     if dataset in MANY_CLASSES and method in FEW_A_CLASS:
         return FEW_A_CLASS[method]
     if name == "224" and method == "contextual":

@@ -82,6 +82,8 @@ def test_overrides_from_the_command_line(load):
 @pytest.mark.parametrize("word", ["all", "paper", "copied", "since"])
 def test_a_word_stands_for_a_group_of_methods(load, word):
     assert list(load(STUDY, "quick", f"methods={word}").methods) == baselines.groups()[word]
+    mixed = load(STUDY, "quick", f'methods=["{word}", "hist"]').methods
+    assert sorted(mixed) == sorted({*baselines.groups()[word], "hist"})
     with pytest.raises(UserError, match="did you mean 'paper'"):
         load(STUDY, "quick", "methods=papers")
 
