@@ -62,8 +62,9 @@ def entries(kinds: Iterable[str] = tuple(FOLDERS)) -> tuple[dict[str, Entry], di
             except Exception as problem:  # somebody's unfinished figure must not cost the others
                 broken[name] = f"{type(problem).__name__}: {problem}"
                 continue
-            of_module = [value.entry for value in vars(module).values() if hasattr(value, "entry")]
-            found |= {entry.name: entry for entry in of_module if entry.make.__module__ == module.__name__}
+            for value in vars(module).values():
+                if hasattr(value, "entry") and value.__module__ == module.__name__:
+                    found[value.entry.name] = value.entry
     return dict(sorted(found.items())), broken
 
 

@@ -122,6 +122,7 @@ def test_the_committed_reference_is_used_where_nothing_was_run(tmp_path):
 def test_every_table_of_the_paper_is_made_from_the_study_of_its_name():
     found, broken = entries()
     assert not broken
+    assert len(found) == len(entries(["table"])[0]) + len(entries(["figure"])[0])  # no name twice
     for name in published.names():
         assert (found[name].kind, found[name].study) == ("table", name)
         assert (ROOT / "studies" / f"{name}.toml").is_file()

@@ -69,7 +69,7 @@ def test_claims_have_a_source_a_backbone_and_no_equal():
 
 
 def test_the_figure_orders_all_methods_and_says_how_year_and_mean_go_together(results):
-    drawing = entries(["figure"])[0]["reality_check"].produce(results)
+    drawing = entries(["figure"])[0]["newer_is_better"].produce(results)
     ranking = drawing.figure.axes[0]
     labels = [label.get_text() for label in ranking.get_yticklabels()]
     assert len(labels) == len(baselines.names()) - 1  # one has no finished run under this protocol

@@ -1,6 +1,6 @@
 """Does newer mean better? All methods by their mean with intervals, and their mean by the year they were published.
 
-`python -m plots figures --only reality_check` makes it from the study of the same name, under the protocol that chooses on
+`python -m plots figures --only newer_is_better` makes it from the study reality_check, under the protocol that chooses on
 held-out classes where it was run.
 """
 
@@ -28,7 +28,7 @@ ROW = 0.145  # inches of height for a method
 
 
 @made_from("reality_check")
-def reality_check(frame: pd.DataFrame, results: Results) -> Drawing:
+def newer_is_better(frame: pd.DataFrame, results: Results) -> Drawing:
     """All methods by mean with intervals, and by year: does newer mean better under equal tuning?"""
     boards = {board.dataset: board for board in sorted(leaderboards(frame), key=lambda board: board.protocol)}
     if not boards:
