@@ -120,10 +120,13 @@ def card(name: str) -> Card:
 def fingerprint(name: str) -> str:
     """Of the method's code: its file, the shared parts it is built from and the wrapper around every loss.
 
-    What a file says of its method without changing a run (title, source, what is searched) does not count.
+    What a file says of its method without changing a run (title, source, what is searched) does not count. Of a method on top
+    of another, the default `base` counts; one that a study names instead does not.
     """
     paths = [FOLDER / f"{card(name).name}.py", FOLDER / "_loss.py"]
     prints = [sources.fingerprint(path, FOLDER.parent, without=("benchmark",), aside=TOLD) for path in paths]
+    base = card(name).params.get("base")
+    prints += [fingerprint(base)] if base in names() else []
     return hashlib.sha256("".join(prints).encode()).hexdigest()[:16]
 
 

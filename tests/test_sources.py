@@ -94,6 +94,15 @@ def test_the_wrapper_around_every_loss_belongs_to_every_method(tmp_path, monkeyp
     assert baselines.fingerprint("contrastive") != before
 
 
+def test_a_method_on_top_of_another_changes_with_it(tmp_path, monkeypatch):
+    before = baselines.fingerprint("s2sd")
+    shutil.copytree(baselines.FOLDER, tmp_path / "baselines", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(baselines, "FOLDER", tmp_path / "baselines")
+    base = tmp_path / "baselines" / "multi_similarity.py"
+    base.write_text(base.read_text().replace("beta=beta", "beta=2 * beta"))
+    assert baselines.fingerprint("s2sd") != before
+
+
 def test_nothing_is_run_to_take_a_fingerprint():
     code = "import sys, baselines; baselines.fingerprint('proxy_anchor'); sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
