@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NoReturn
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
+DISK = (*FULL, errno.EROFS, errno.EACCES, errno.EPERM)  # nothing else could be written either
 CODES = "exit codes: 0 well, 1 a comparison failed, 2 bad input, 3 runs failed, 4 disk full, 130 stopped"
 
 
@@ -47,7 +48,7 @@ def answered(command: Callable[[], int]) -> int:
         if problem.errno in FULL:
             print(f"error: no room left ({problem.strerror}); make some, then type the same", file=sys.stderr)
             return 4
-        if problem.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+        if problem.errno not in DISK:
             raise
         print(
             f"error: cannot use {problem.filename!r} ({problem.strerror}); choose another folder",

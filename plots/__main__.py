@@ -4,7 +4,6 @@ What cannot be made is listed with its reason, and the others are made all the s
 prints the studies that tables are made from, for `make` to run; `python -m plots claims` writes CLAIMS.md.
 """
 
-import argparse
 import sys
 import traceback
 import warnings
@@ -12,7 +11,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from benchmark.errors import UserError, unknown
+from benchmark.errors import DISK, Parser, UserError, answered, unknown
 from benchmark.files import replacing
 from benchmark.planning.study import SCALES
 from plots import render
@@ -52,6 +51,8 @@ def make_all(kinds: list[str], scale: str, root: Path, only: list[str]) -> tuple
             made = entry.produce(results)
             write(entry, made, folder)
         except Exception as problem:  # one broken table must not cost the others
+            if isinstance(problem, OSError) and problem.errno in DISK:
+                raise
             missing[name] = str(problem)
             if not isinstance(problem, UserError):
                 missing[name], crashed = f"{type(problem).__name__}: {problem}", True
@@ -86,9 +87,11 @@ def _list_missing(missing: dict[str, str], path: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m plots", description="Make tables and figures from results."
-    )
+    return answered(lambda: _main(sys.argv[1:] if arguments is None else arguments))
+
+
+def _main(arguments: list[str]) -> int:
+    parser = Parser(prog="python -m plots", description="Make tables and figures from results.")
     parser.add_argument("what", choices=["tables", "figures", "all", "needs", "claims"])
     parser.add_argument("of", nargs="?", choices=["tables", "figures"], help="what `needs` is asked for")
     parser.add_argument("--scale", default="quick", help=f"{', '.join(SCALES)} (default: quick)")
@@ -96,35 +99,31 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, default=Path("CLAIMS.md"), help="file that `claims` writes")
     parser.add_argument("--only", default="", help="names, with commas between them")
     parser.add_argument("--list", action="store_true", help="list the names and make nothing")
-    given = parser.parse_args(arguments)
+    given = parser.read(arguments)
     what = given.of or "all" if given.what == "needs" else given.what
     kinds = [kind for kind, folder in FOLDERS.items() if what in ("all", folder)]
     warnings.simplefilter("always", UserWarning)
-    try:
-        if given.what == "needs":
-            print(*needed(kinds))
-            return 0
-        if given.what == "claims":
-            from plots import claims
+    if given.what == "needs":
+        print(*needed(kinds))
+        return 0
+    if given.what == "claims":
+        from plots import claims
 
-            claims.write(given.results, given.output)
-            print(given.output)
-            return 0
-        if given.scale not in SCALES:
-            raise unknown("scale", given.scale, SCALES)
-        if given.list:
-            for name, entry in entries(kinds)[0].items():
-                print(f"{name:24} {entry.kind:7} {entry.about}")
-            return 0
-        only = [name.strip() for name in given.only.split(",") if name.strip()]
-        if only:
-            missing, _ = make_all(kinds, given.scale, given.results, only)
-            _close(kinds, missing)
-            return 1 if missing else 0
-        return _once(given.what, kinds, given.scale, given.results)
-    except UserError as problem:
-        print(f"python -m plots: {problem}", file=sys.stderr)
-        return 2
+        claims.write(given.results, given.output)
+        print(given.output)
+        return 0
+    if given.scale not in SCALES:
+        raise unknown("scale", given.scale, SCALES)
+    if given.list:
+        for name, entry in entries(kinds)[0].items():
+            print(f"{name:24} {entry.kind:7} {entry.about}")
+        return 0
+    only = [name.strip() for name in given.only.split(",") if name.strip()]
+    if only:
+        missing, _ = make_all(kinds, given.scale, given.results, only)
+        _close(kinds, missing)
+        return 1 if missing else 0
+    return _once(given.what, kinds, given.scale, given.results)
 
 
 def _once(what: str, kinds: list[str], scale: str, root: Path) -> int:

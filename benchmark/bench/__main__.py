@@ -3,34 +3,27 @@
 `make bench`, or `python -m benchmark.bench losses` for one area.
 """
 
-import argparse
 import importlib
 import sys
 from pathlib import Path
 
-from benchmark.errors import UserError, unknown
+from benchmark.errors import Parser, answered, unknown
 
 AREAS = sorted(path.stem for path in Path(__file__).parent.glob("[!_]*.py"))
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmark.bench", description=(__doc__ or "").partition("\n")[0]
-    )
+    parser = Parser(prog="python -m benchmark.bench", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("areas", nargs="*", metavar="AREA", help=f"{', '.join(AREAS)} (default: all)")
     parser.add_argument(
         "--results", type=Path, default=Path("results"), help="results folder (default: results)"
     )
-    arguments = parser.parse_args()
-    try:
-        for area in arguments.areas:
-            if area not in AREAS:
-                raise unknown("area", area, AREAS)
-        for area in arguments.areas or AREAS:
-            measure(area, arguments.results / "bench" / f"{area}.parquet")
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    arguments = parser.read(sys.argv[1:])
+    for area in arguments.areas:
+        if area not in AREAS:
+            raise unknown("area", area, AREAS)
+    for area in arguments.areas or AREAS:
+        measure(area, arguments.results / "bench" / f"{area}.parquet")
     return 0
 
 
@@ -63,4 +56,4 @@ def table(rows: list[dict]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(answered(main))

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-FINISHED = ("ok", "diverged")  # diverging is an outcome of the spec; any other status is worth another try
+FINISHED = ("ok", "diverged")  # diverging is an outcome of the spec
+FAILED = ("error", "out_of_memory", "timeout")  # worth another try
 KIND = ("dataset", "backbone", "lane", "image_size", "method")  # what the time for a batch depends on
 OUTCOME = [
     "run_id", "status", "score", "seconds", "preparation", "epochs", "batches_per_epoch", "fingerprint", "data",

@@ -11,6 +11,8 @@ from typing import Any
 
 import pandas as pd
 
+from benchmark.results.store import FAILED
+
 NAN = float("nan")
 BY = ["study", "scale", "setting", "dataset", "protocol", "method", "variation"]
 
@@ -56,7 +58,7 @@ def _given(part: list[dict[Hashable, Any]], tune: list[dict[Hashable, Any]]) -> 
         "search": _shown(part[0]["search"]),
         "score": sum(scores) / len(scores) if scores else NAN,
         "diverged": states["diverged"],
-        "failed": states["error"] + states["out_of_memory"],
+        "failed": sum(states[status] for status in FAILED),
         "missing": states["missing"],
         "tuning_seconds": float(sum(_numbers(tune, "seconds"))),
     }

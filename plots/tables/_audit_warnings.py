@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from benchmark.results.store import FAILED
 from plots import style
 from plots.data import final
 from plots.tables import _caption as caption
@@ -130,7 +131,7 @@ def failures(part: pd.DataFrame) -> Iterator[Flaw]:
     runs = final(part)
     words = {
         "diverged": "diverged", "error": "failed with an error", "out_of_memory": "ran out of memory",
-        "missing": "are missing",
+        "timeout": "took too long", "missing": "are missing",
     }  # fmt: skip
     for status, word in words.items():
         counts = runs[runs["status"] == status].groupby("method").size()
@@ -138,7 +139,7 @@ def failures(part: pd.DataFrame) -> Iterator[Flaw]:
             told = ", ".join(f"{style.title(name)} {counts[name]}" for name in style.ordered(counts.index))
             yield Flaw("warning", f"Final runs that {word}: {told}. Their means are over fewer seeds.")
     trials = part[part["phase"] == "tune"]
-    lost = trials[trials["status"].isin(["error", "out_of_memory", "missing"])].groupby("method").size()
+    lost = trials[trials["status"].isin([*FAILED, "missing"])].groupby("method").size()
     if len(lost):
         told = ", ".join(f"{style.title(name)} {lost[name]}" for name in style.ordered(lost.index))
         yield Flaw("warning", f"Tuning trials without a result (failed or missing): {told}.")

@@ -9,11 +9,12 @@ import pandas as pd
 
 import baselines
 from benchmark.errors import UserError
+from benchmark.results.store import FAILED
 from plots.stats import Interval, Published, judge, t_interval
 from plots.tables._table import Cell
 
 PERCENT = 100.0
-FAILED = ("missing", "diverged", "error", "out_of_memory")
+NO_NUMBER = ("missing", "diverged", *FAILED)
 
 
 def matching(rows: pd.DataFrame, where: Mapping[str, str]) -> pd.DataFrame:
@@ -51,7 +52,9 @@ def score(runs: pd.DataFrame, values: pd.Series) -> Cell:
     states = runs["status"].value_counts()
     if "tuning" in states:
         return Cell(missing=True, notes=("no result: tuning is not finished",))
-    why = ", ".join(f"{states[status]} {status.replace('_', ' ')}" for status in FAILED if status in states)
+    why = ", ".join(
+        f"{states[status]} {status.replace('_', ' ')}" for status in NO_NUMBER if status in states
+    )
     if values.empty:
         return Cell(missing=True, notes=(f"no result: {why}",), run_ids=run_ids)
     interval = t_interval(values)

@@ -9,6 +9,7 @@ import time
 
 import pytest
 from desk import Desk, wait_until
+from PIL import Image
 from test_clusters import Cluster
 from test_failures import FLAT, ids
 
@@ -86,7 +87,10 @@ def test_a_run_that_ends_its_process_leaves_a_reason_that_helps(troubled, kind: 
 
 def test_what_is_printed_as_the_next_command_can_be_typed_as_it_stands(desk: Desk):
     desk.write(FLAT)
-    (desk.folder / "my birds.csv").write_text("path,label\na.png,a\n")
+    rows = [f"{i}.png,{i // 2}" for i in range(8)]
+    (desk.folder / "my birds.csv").write_text("\n".join(["path,label", *rows]))
+    for i in range(8):
+        Image.new("RGB", (8, 8), (30 * i, 0, 0)).save(desk.folder / f"{i}.png")
     desk.environment["STAND_IN_TROUBLE"] = json.dumps({"triplet": "raise"})
     failed = desk.run(
         "--datasets", "./my birds.csv", "--results", "my results", "--set", "seeds=1", "--data", "my data"
