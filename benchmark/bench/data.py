@@ -1,4 +1,4 @@
-"""Speed of the data path: parsing an index, packed against unpacked images, samplers, steps on frozen features.
+"""Speed of the data path: parsing an index, packed against unpacked images, samplers, steps on frozen features, photos.
 
 Run by `make bench`; times are the best of several, and what is compared is measured in the same run.
 """
@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.bench import Row, best, row
+from benchmark.bench import Row, _photos, best, row
 
 
 def run() -> list[Row]:
-    return [*_index(), *_packed(), *_steps()]
+    return [*_index(), *_packed(), *_steps(), *_photos.run()]
 
 
 def _exhaust(make: Callable[[], Iterable[object]]) -> None:

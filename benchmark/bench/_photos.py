@@ -1,0 +1,230 @@
+"""Speed of photos on a CPU: features against the plain way of computing them, a step on the last stage against whole steps.
+
+A part of the area `data`. Each way has processes of its own, since whether a process keeps its memory is half of the matter.
+Seconds are processor time of the slowest one: on idle cores the time that passes, on busy ones still a fair ratio.
+"""
+
+import multiprocessing
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmark.bench import Row, row
+from benchmark.running.worker import keep_memory
+from benchmark.spec import RunSpec
+
+IMAGES = 128
+WORKERS = 2
+PLAIN_BATCH = 64
+SPEC = RunSpec(
+    dataset="photos", image_size=224, resize=256, augmentation="crop", pooling="average", lane="frozen"
+)
+STAGE = SPEC.replace(
+    lane="stage", trainable="layer4", backbone="resnet50_caffe", image_size=128, resize=146, batch_norm="frozen",
+    views=2, batch_size=64, embedding_dim=512, method="contrastive",
+)  # fmt: skip
+
+
+def run() -> list[Row]:
+    with photos() as root:
+        return [*_features(root, "efficientnet_lite0", 6), *_features(root, "resnet50", 3), *_stage(root)]
+
+
+@contextmanager
+def photos() -> Iterator[Path]:
+    """Noise of the size and the detail of CUB's photos."""
+    from PIL import Image
+
+    generator = np.random.Generator(np.random.PCG64(0))
+    with tempfile.TemporaryDirectory() as name:
+        for i in range(IMAGES):
+            rough = generator.integers(0, 256, (63, 83, 3), dtype=np.uint8)
+            place = Path(name) / "photos" / f"class{i % 8}" / f"{i}.jpg"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(rough).resize((500, 375), Image.Resampling.BICUBIC).save(place, quality=90)
+        yield Path(name)
+
+
+def _features(root: Path, backbone: str, goal: float) -> list[Row]:
+    spec = SPEC.replace(backbone=backbone)
+    plain = _timed(_plain_features, spec, root, 1)
+    now = min(_timed(_chunked_features, spec, root, WORKERS) for _ in range(2))
+    return [
+        row(f"{backbone}: plain features, one worker", IMAGES, plain),
+        row(
+            f"{backbone}: features in chunks, {WORKERS} workers",
+            IMAGES,
+            now,
+            plain / now,
+            f"plain (goal {goal:g})",
+        ),
+    ]
+
+
+def _plain_features(spec: RunSpec, root: Path, worker: int, workers: int) -> Callable[[], None]:
+    """As it was done first: batches of 64, layer by layer, memory handed back to the system."""
+    import torch
+
+    from benchmark.datasets._folder import open_folder
+    from benchmark.images import loading, transforms
+    from benchmark.training.model import POOLS, build_seeded_backbone
+
+    source = open_folder(root / "photos").source
+    backbone = build_seeded_backbone(spec)
+    backbone.module.eval()
+
+    def work(images: int = IMAGES) -> None:
+        parts = list(np.arange(images).reshape(-1, min(images, PLAIN_BATCH)))
+        with torch.inference_mode():
+            for x in loading.batches(source, parts, transforms.evaluation(spec)):
+                POOLS[spec.pooling](backbone.module(backbone.normalised(x)))
+
+    work(8)
+    return work
+
+
+def _chunked_features(spec: RunSpec, root: Path, worker: int, workers: int) -> Callable[[], None]:
+    keep_memory()
+    from benchmark.datasets._folder import open_folder
+    from benchmark.training.features import _images, _network, parts
+
+    [part] = parts(open_folder(root / "photos"), spec, root)
+    network = _network(spec, root, "cpu")
+    mine = np.arange(IMAGES)[worker::workers]
+
+    def work(indices: np.ndarray = mine) -> None:
+        for x in _images(spec, part, 0, indices, "cpu"):
+            network(x)
+
+    work(mine[:16])
+    return work
+
+
+def _stage(root: Path) -> list[Row]:
+    whole, alone, step = (_timed(way, STAGE, root, 1) for way in (_whole_step, _stage_alone, _stage_step))
+    n = STAGE.batch_size
+    return [
+        row("end-to-end step, ResNet-50 at 128 pixels", n, whole),
+        row("forward and backward through layer4 alone", n, alone),
+        row("step of the stage lane", n, step, step / alone, "layer4 alone (goal 1.3)"),
+        row("step of the stage lane", n, step, step / whole, "the end-to-end step"),
+    ]
+
+
+def _step(model: Any, batch: Callable[[], Any]) -> Callable[[], None]:
+    import torch
+
+    import baselines
+
+    loss = baselines.build("contrastive", num_classes=16, embedding_dim=model.out_dim)
+    optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4, fused=True)
+    labels = torch.arange(STAGE.batch_size) % 16
+    model.train()
+
+    def work() -> None:
+        optimizer.zero_grad(set_to_none=True)
+        loss(model.head(model.features(batch())), labels).backward()
+        optimizer.step()
+
+    work()
+    return work
+
+
+def _stage_model() -> Any:
+    import torch
+
+    from benchmark.training.model import build_model, build_seeded_backbone
+
+    _, stage = build_seeded_backbone(STAGE).cut(STAGE.trainable)
+    return build_model(STAGE, stage, stage.out_features).to(memory_format=torch.channels_last)
+
+
+def _stage_step(spec: RunSpec, root: Path, worker: int, workers: int) -> Callable[[], None]:
+    keep_memory()
+    import torch
+
+    from benchmark.training.features import Features
+    from benchmark.training.inputs import FeatureInputs
+    from benchmark.training.training_set import TrainingView
+
+    generator = np.random.Generator(np.random.PCG64(0))
+    views = []
+    for view in range(2):  # read from the disk, as they are in a run
+        np.save(
+            root / f"{view}.npy", generator.random((512, 8, 8, 1024), dtype=np.float32).astype(np.float16)
+        )
+        views.append(np.load(root / f"{view}.npy", mmap_mode="r"))
+    samples = np.arange(512)
+    seen = TrainingView(
+        samples, samples % 16, samples % 16, np.arange(16), samples[:, None], np.full(512, -1)
+    )
+    inputs = FeatureInputs(spec, seen, Features(tuple(views), None), torch.device("cpu"))
+    drawn = inputs.train(1, [generator.integers(512, size=spec.batch_size) for _ in range(64)])
+    return _step(_stage_model(), lambda: next(drawn))
+
+
+def _stage_alone(spec: RunSpec, root: Path, worker: int, workers: int) -> Callable[[], None]:
+    keep_memory()
+    import torch
+
+    model = _stage_model()
+    model.train()
+    maps = torch.rand(spec.batch_size, 1024, 8, 8).contiguous(memory_format=torch.channels_last)
+
+    def work() -> None:
+        model.zero_grad(set_to_none=True)
+        model.backbone(maps).mean().backward()
+
+    work()
+    return work
+
+
+def _whole_step(spec: RunSpec, root: Path, worker: int, workers: int) -> Callable[[], None]:
+    keep_memory()
+    import torch
+
+    from benchmark.datasets._folder import open_folder
+    from benchmark.images import loading, transforms
+    from benchmark.training.model import build_model, build_seeded_backbone
+
+    backbone = build_seeded_backbone(spec)
+    model = build_model(spec, backbone, backbone.out_features).to(memory_format=torch.channels_last)
+    source = open_folder(root / "photos").source
+    parts = [np.arange(spec.batch_size)] * 16
+    drawn = (backbone.normalised(x) for x in loading.batches(source, parts, transforms.training(spec)))
+    return _step(model, lambda: next(drawn))
+
+
+def _timed(way: Callable[..., Callable[[], None]], spec: RunSpec, root: Path, workers: int) -> float:
+    """Seconds until every one of `workers` processes has done its work, once all are ready; the better of two rounds."""
+    context = multiprocessing.get_context("spawn")
+    ready, times = context.Barrier(workers), context.Queue()
+    arguments = [(way, spec, root, number, workers, ready, times) for number in range(workers)]
+    processes = [context.Process(target=_process, args=a) for a in arguments]
+    for process in processes:
+        process.start()
+    found = [times.get() for _ in processes]
+    for process in processes:
+        process.join()
+    return min(max(rounds) for rounds in zip(*found, strict=True))
+
+
+def _process(
+    way: Callable, spec: RunSpec, root: Path, number: int, workers: int, ready: Any, times: Any
+) -> None:
+    import torch
+
+    torch.set_num_threads(1)
+    work = way(spec, root, number, workers)
+    found = []
+    for _ in range(2):
+        ready.wait()
+        started = time.process_time()
+        work()
+        found.append(time.process_time() - started)
+    times.put(found)
