@@ -5,8 +5,8 @@ similarities of the embedding and kl(s, t) = T² · mean over rows of KL(softmax
     L = ½ (L_base + mean_k L_k) + w · mean_k kl(s, s_k) + w_f · kl(s, s_features),
 the last term after `delay` steps. Branches are dropped after training. `base` may be any other method.
 
-Official code: t = 512, 1024, 1536, 2048 for an embedding of 512 dimensions, here its multiples; the branches of CUB and Cars see
-average + maximum pooling there, here the features that the embedding sees.
+Official code: t = 512, 1024, 1536, 2048 for an embedding of 512 and features of 2048 dimensions, as here. On CUB and Cars its
+branches see average + maximum pooling, here the features that the embedding sees.
 """
 
 from dataclasses import replace
@@ -30,7 +30,7 @@ SAMPLER = "balanced"
 NEEDS = ("features",)
 PARAMS = {
     "base": "multi_similarity",  # on CUB and Cars; margin loss on SOP
-    "widest": 4,  # branches of 1 … so many times the embedding's dimensions
+    "branches": 4,  # official code
     "temperature": 1.0,  # T, official code
     "weight": 50.0,  # w, official code
     "feature_weight": 50.0,  # w_f, official code (SOP: 5)
@@ -71,6 +71,12 @@ class S2SD(nn.Module):
         return T**2 * F.kl_div(student, teacher, reduction="batchmean", log_target=True)
 
 
+def widths(d: int, features: int, branches: int) -> list[int]:
+    """From the embedding's dimensions to the features', or to twice its own where these are few, in steps of eights."""
+    more = max(features, 2 * d) - d
+    return [d + more * k // max(1, branches - 1) // 8 * 8 for k in range(branches)]
+
+
 def build(
     *,
     num_classes: int,
@@ -78,14 +84,14 @@ def build(
     feature_dim: int,
     generator: torch.Generator,
     base: str,
-    widest: int,
+    branches: int,
     **params: float,
 ) -> nn.Module:
     if base == "s2sd":
         raise UserError("s2sd: base = 's2sd' has no end; expected another method (python -m benchmark list)")
-    dims = [embedding_dim * times for times in range(1, widest + 1)]
+    dims = widths(embedding_dim, feature_dim, branches)
     size: dict[str, Any] = {"num_classes": num_classes, "feature_dim": feature_dim, "generator": generator}
     first, *losses = [baselines.build(base, embedding_dim=d, **size) for d in [embedding_dim, *dims]]
     with drawing_from(generator):
-        branches = [nn.Sequential(nn.Linear(feature_dim, t), nn.ReLU(), nn.Linear(t, t)) for t in dims]
-    return S2SD(first, branches, losses, **params)
+        maps = [nn.Sequential(nn.Linear(feature_dim, t), nn.ReLU(), nn.Linear(t, t)) for t in dims]
+    return S2SD(first, maps, losses, **params)

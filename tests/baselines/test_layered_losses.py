@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 import baselines
+from baselines import s2sd
 from baselines._loss import Seen
 
 N, D, WIDTH, CLASSES = 24, 8, 10, 6
@@ -160,7 +161,7 @@ def test_s2sd_is_the_publications_before_and_after_its_delay(base_loss, data):
             F.normalize(linear(branch[2], linear(branch[0], seen.features).clamp(min=0)))
             for branch in base.layers
         ]
-        assert [g.shape[1] for g in wide] == [D, 2 * D, 3 * D]
+        assert [g.shape[1] for g in wide] == [8, 8, 16]
         own = mean(base_value(g @ g.T, labels) for g in wide)
         features = F.normalize(seen.features)
         return (
@@ -169,9 +170,14 @@ def test_s2sd_is_the_publications_before_and_after_its_delay(base_loss, data):
             + feature_weight * kl(s, features @ features.T)
         )
 
-    params = {"base": base_loss, "widest": 3, "temperature": 2.0, "weight": 7.0, "feature_weight": 11.0}
+    params = {"base": base_loss, "branches": 3, "temperature": 2.0, "weight": 7.0, "feature_weight": 11.0}
     compare(build("s2sd", **params, delay=5), expected, data)
     compare(build("s2sd", **params, delay=1), lambda *given: expected(*given, feature_weight=11.0), data)
+
+
+def test_branches_are_as_wide_as_published():
+    assert s2sd.widths(512, 2048, 4) == [512, 1024, 1536, 2048]
+    assert s2sd.widths(64, 64, 2) == [64, 128]
 
 
 def test_s2sd_takes_any_base_with_its_proxies_and_layers():
