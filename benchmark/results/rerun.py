@@ -56,6 +56,8 @@ def _cells(row: dict[str, Any], exact: bool) -> dict[str, Any]:
         for point in json.loads(row["curve"]):
             cells |= {f"curve/{point.get('epoch')}/{name}": value for name, value in point.items()}
         cells["histograms"] = json.loads(row["histograms"])
+        if row.get("retrieved"):  # not kept by older versions
+            cells["retrieved"] = json.loads(row["retrieved"])
     return cells
 
 

@@ -28,6 +28,8 @@ RESULT_COLUMNS = {
     "best_epoch": "int",
     "curve": "string",  # JSON, one dict an evaluation
     "histograms": "string",  # JSON
+    # JSON: queries [q], found [q][10] and cosine [q][10], nearest first, labels {index: [fine, coarse …]}; images by index
+    "retrieved": "string",
     "error": "string",  # traceback or reason
     "seconds": "float",
     "preparation": "float",  # of those, before training: the first run draws data, computes features

@@ -153,6 +153,7 @@ def row(spec: RunSpec, result: dict[str, Any], job: Job) -> dict[str, Any]:
         "metrics": list((result.get("metrics") or {}).items()),
         "curve": json.dumps(result.get("curve") or []),
         "histograms": json.dumps(result.get("histograms") or {}),
+        "retrieved": json.dumps(result.get("retrieved") or {}, separators=(",", ":")),
         "error": result.get("error") or "",
         "fingerprint": result.get("fingerprint") or "",
         "preparation": result.get("preparation"),

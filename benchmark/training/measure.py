@@ -12,7 +12,7 @@ import torch
 from baselines.contextual import context_loss
 from benchmark.datasets._ceiling import ceiling
 from benchmark.datasets._dataset import ArraySource, Dataset
-from benchmark.evaluation import distance_histograms, health, recall_at_1, retrieval_metrics
+from benchmark.evaluation import distance_histograms, health, neighbours, recall_at_1, retrieval_metrics
 from benchmark.seeds import numpy_generator
 from benchmark.spec import RunSpec
 from benchmark.training.inputs import Inputs
@@ -22,6 +22,7 @@ from benchmark.training.training_set import TrainingView
 
 MONITORED_BATCHES = 8  # L_context is monitored on the same few batches after every epoch
 MONITORED_EPS = 0.05  # with the ε of the main setting, whatever the method
+KEPT_QUERIES, KEPT_NEAREST = 200, 10  # whose neighbours stay with a final run, to be looked at
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,8 @@ class Judge:
             "train/mAP": retrieval_metrics(z, labels, ks=(1,))["mAP"],
         }
 
-    def finally_(self) -> tuple[dict[str, float], dict[str, list]]:
-        """Everything about the test set: each level, re-ranking, health, the ceiling of the data; and histograms."""
+    def finally_(self) -> tuple[dict[str, float], dict[str, list], dict[str, object]]:
+        """Everything about the test set: each level, re-ranking, health, the ceiling of the data; histograms; what was found."""
         dataset, labels = self.dataset, self._labels(self.query)
         z = self._embed(self.inputs.plain(self.query))
         against = None if self.gallery is None else self._embed(self.inputs.plain(self.gallery))
@@ -99,4 +100,24 @@ class Judge:
             metrics["data/ceiling R@1"] = ceiling(dataset.source.array[self.query], labels[:, 0])
         if dataset.missing:
             metrics["data/missing images"] = dataset.missing
-        return metrics, distance_histograms(z, labels[:, 0])
+        return metrics, distance_histograms(z, labels[:, 0]), self._retrieved(z, against)
+
+    def _retrieved(self, z: torch.Tensor, against: torch.Tensor | None) -> dict[str, object]:
+        """The nearest images of a few queries, the same for every method and seed: images by their index in the data set."""
+        draw = numpy_generator("retrieved", self.dataset.name)
+        places = np.sort(draw.choice(len(self.query), min(KEPT_QUERIES, len(self.query)), replace=False))
+        alone = self.gallery is None  # then each query is looked for among the others
+        near = neighbours(z[places], z if against is None else against, k=KEPT_NEAREST + alone)
+        index, cosine = near.index.astype(np.int64), near.cosine
+        if alone:
+            others = np.argsort(index == places[:, None], axis=1, kind="stable")[:, :KEPT_NEAREST]
+            index, cosine = np.take_along_axis(index, others, 1), np.take_along_axis(cosine, others, 1)
+        inside = (index < near.gallery).all(axis=0)  # a small gallery has fewer
+        found = (self.query if self.gallery is None else self.gallery)[index[:, inside]]
+        named = np.unique([*self.query[places], *found.ravel()])
+        return {
+            "queries": self.query[places].tolist(),
+            "found": found.tolist(),
+            "cosine": cosine[:, inside].round(2).tolist(),
+            "labels": {str(i): self.dataset.labels[i].tolist() for i in named},
+        }

@@ -66,12 +66,13 @@ def run(
 
     metrics: dict[str, float] = {}
     histograms: dict[str, list] = {}
+    retrieved: dict[str, object] = {}
     if outcome.status == "ok":
         model.load_state_dict(outcome.state)
         chosen = next(point for point in outcome.curve if point["epoch"] == outcome.best_epoch)
         metrics = {name: value for name, value in chosen.items() if "/" in name}
         if spec.phase == "final":  # a trial needs its score only, and on held-out classes sees no test set
-            judged, histograms = judge.finally_()
+            judged, histograms, retrieved = judge.finally_()
             metrics |= judged
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
@@ -81,6 +82,7 @@ def run(
         "curve": outcome.curve,
         "metrics": metrics,
         "histograms": histograms,
+        "retrieved": retrieved,
         "score": outcome.score if outcome.status == "ok" else None,
         "best_epoch": outcome.best_epoch,
         "fingerprint": dataset.fingerprint,

@@ -40,6 +40,24 @@ def test_the_same_spec_gives_the_same_bits_whatever_ran_before_it(method, data):
     assert numbers(run(spec(method), data=data)) == numbers(first)
 
 
+def test_a_final_run_keeps_what_it_found_for_the_same_queries_whatever_the_method_and_seed(data):
+    kept = [run(spec(m, seed=s), data=data)["retrieved"] for m, s in (("triplet", 0), ("contrastive", 1))]
+    assert kept[0]["queries"] == kept[1]["queries"]
+    for told in kept:
+        for query, found, cosine in zip(told["queries"], told["found"], told["cosine"], strict=True):
+            assert query not in found
+            assert len(set(found)) == len(found) == 10
+            assert cosine == sorted(cosine, reverse=True)
+            assert all(str(image) in told["labels"] for image in (query, *found))
+    nearest = [
+        told["labels"][str(f[0])][0] == told["labels"][str(q)][0]
+        for q, f in zip(told["queries"], told["found"], strict=True)
+    ]
+    full = run(spec("contrastive", seed=1), data=data)["metrics"]["test/R@1"]
+    assert abs(sum(nearest) / len(nearest) - full) < 0.15, "a sample of the queries that R@1 is over"
+    assert not run(spec("triplet", phase="tune"), data=data)["retrieved"]
+
+
 def test_another_process_gives_the_same_bits(data):
     code = (
         "import json, sys; from pathlib import Path; from benchmark.training.run import run; from benchmark.spec import RunSpec;"
