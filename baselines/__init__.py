@@ -28,21 +28,11 @@ FOLDER = Path(__file__).parent
 LIST = "python -m benchmark list"
 # What a file may say about its method, as literals; TITLE it must.
 WORDS = (
-    "TITLE",
-    "SOURCE",
-    "GROUP",
-    "YEAR",
-    "SAMPLER",
-    "WARM_UP",
-    "NEEDS",
-    "PARAMS",
-    "SEARCH",
-    "TRAINS",
+    "TITLE", "SOURCE", "GROUP", "YEAR", "SAMPLER", "WARM_UP", "NEEDS", "PARAMS", "SEARCH", "TRAINS",
     "PROXIES",
-)
-TOLD = tuple(
-    word for word in WORDS if word not in ("NEEDS", "TRAINS")
-)  # the rest stands in the spec, or changes no run
+)  # fmt: skip
+# the rest stands in the spec, or changes no run
+TOLD = tuple(word for word in WORDS if word not in ("NEEDS", "TRAINS"))
 SAMPLERS = ("balanced", "shuffle")
 GROUPS = {
     "paper": "trained in the paper",
@@ -64,11 +54,9 @@ REGULARISER: dict[str, Any] = {
     "tcm_pos_margin": 0.9,  # m+, positive pairs below are drawn together, publication
     "tcm_neg_margin": 0.5,  # m−, negative pairs above are pushed apart, publication
 }
-LATER = (
-    "tcm",
-    "tcm_pos_margin",
-    "tcm_neg_margin",
-)  # not in a spec that leaves them alone: older run_ids stay
+LATER = (  # not in a spec that leaves them alone: older run_ids stay
+    "tcm", "tcm_pos_margin", "tcm_neg_margin",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

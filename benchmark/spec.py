@@ -56,9 +56,7 @@ class RunSpec:
     crop_scale: float = 0.16  # smallest share of the area that a random crop keeps
     # method
     method: str = "contrastive"
-    params: Mapping[str, object] = field(
-        default_factory=dict
-    )  # of the loss; what is not named has its default
+    params: Mapping[str, object] = field(default_factory=dict)  # of the loss; the others have their defaults
     # model
     backbone: str = "convnet"  # convnet, resnet50, resnet50_caffe, efficientnet_lite0, or any timm name
     pretrained: bool = False

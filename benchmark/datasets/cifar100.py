@@ -68,7 +68,6 @@ def _load(path: Path) -> dict[str, Any]:
 
 
 def _pixels(parts: list[dict[str, Any]]) -> np.ndarray:
-    flat = np.concatenate(
-        [np.asarray(part["data"], dtype=np.uint8) for part in parts]
-    )  # (n, 3072), colour first
+    # (n, 3072), colour first
+    flat = np.concatenate([np.asarray(part["data"], dtype=np.uint8) for part in parts])
     return np.ascontiguousarray(flat.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1))

@@ -44,9 +44,7 @@ class Positives:
 FEW = 10  # positives up to which a pass over the row for each is faster than sorting the row
 NEVER = 2**62  # negatives before what is no positive
 BELOW = -4.0  # stands for no similarity; lower than any cosine, and finite so that sums with it stay numbers
-SETTLED = (
-    2**16
-)  # similarities as good as equal, in a part of a block, up to which each is worth a cosine of its own
+SETTLED = 2**16  # similarities as good as equal, in a part of a block, that are worth a cosine each
 
 
 @dataclass(frozen=True)

@@ -121,9 +121,8 @@ def _best(similarities: Similarities, labels: Tensor) -> tuple[Array, Array]:
     best, rival = torch.full((2, len(labels)), BELOW, device=labels.device)
     for start, values in similarities.halves():
         rows, columns = slice(start, start + len(values)), slice(start, None)
-        last = (
-            int(torch.searchsorted(labels, labels[rows][-1], right=True)) - start
-        )  # where the last class ends
+        # where the last class ends
+        last = int(torch.searchsorted(labels, labels[rows][-1], right=True)) - start
         corner = values[:, :last]
         same = labels[rows, None] == labels[start : start + last]
         own = corner.masked_fill(~same, -torch.inf)

@@ -22,9 +22,7 @@ POLL = 0.2  # seconds between looks at the chunks of others
 class ChunkedArray:
     path: Path  # .npy; there once every chunk is
     rows: int
-    indices: (
-        np.ndarray
-    )  # rows that are computed, in the order of the chunks; the others are zero and take no room
+    indices: np.ndarray  # rows that are computed, chunk by chunk; the others are zero and take no room
     size: int  # rows of a chunk
     about: dict[str, object]  # everything that the numbers depend on, kept beside them
 

@@ -18,17 +18,9 @@ KEYS = (
     "fields", "params", "tuning", "vary",
 )  # fmt: skip
 SAMPLERS = ("tpe", "random", "grid")
-GIVEN = (
-    "dataset",
-    "method",
-    "params",
-    "protocol",
-    "phase",
-    "seed",
-    "code",
-    "data",
-    "recipe",
-)  # fields said elsewhere in a study
+GIVEN = (  # fields said elsewhere in a study
+    "dataset", "method", "params", "protocol", "phase", "seed", "code", "data", "recipe",
+)  # fmt: skip
 FREE = tuple(name for name in FIELDS if name not in GIVEN)
 METHODS = "python -m benchmark list methods"
 

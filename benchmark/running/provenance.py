@@ -13,16 +13,9 @@ from importlib import metadata
 from pathlib import Path
 
 PACKAGES = (
-    "torch",
-    "torchvision",
-    "pytorch-metric-learning",
-    "timm",
-    "numpy",
-    "scipy",
-    "pillow",
-    "matplotlib",
+    "torch", "torchvision", "pytorch-metric-learning", "timm", "numpy", "scipy", "pillow", "matplotlib",
     "optuna",
-)
+)  # fmt: skip
 VECTOR_UNITS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")  # what libraries choose their kernels by
 ROOT = Path(__file__).resolve().parents[2]
 

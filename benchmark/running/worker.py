@@ -119,9 +119,8 @@ def _opened(path: Path | None) -> TextIO | None:
 
 def _interrupt(seconds: float) -> Callable[[], object]:
     """Raises TimeLimit in this thread later; returns what calls that off."""
-    if (
-        threading.current_thread() is not threading.main_thread()
-    ):  # of a Dask worker; signals reach the main one only
+    # of a Dask worker; signals reach the main one only
+    if threading.current_thread() is not threading.main_thread():
         thread, limit = ctypes.c_ulong(threading.get_ident()), ctypes.py_object(TimeLimit)
         timer = threading.Timer(seconds, ctypes.pythonapi.PyThreadState_SetAsyncExc, (thread, limit))
         timer.start()

@@ -34,13 +34,9 @@ if TYPE_CHECKING:
 VERSION = 2  # raise when the same key would give other features
 BATCH = 16  # fixed, since a convolution may round differently in another batch size; larger ones are slower on a CPU
 CHUNK = 8 * BATCH  # images: some seconds of work
-SEEN = (
-    "backbone",
-    "pooling",
-    "image_size",
-    "resize",
-    "resize_square",
-)  # what features of a plain image depend on
+SEEN = (  # what features of a plain image depend on
+    "backbone", "pooling", "image_size", "resize", "resize_square",
+)  # fmt: skip
 AUGMENTED = ("augmentation", "crop_scale", "train_resize")  # of an augmented view
 
 

@@ -22,10 +22,7 @@ from benchmark.seeds import isolated_torch
 from benchmark.spec import RunSpec
 
 IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # mean, std of ImageNet's RGB values
-CAFFE = (
-    (123.68 / 255, 116.779 / 255, 103.939 / 255),
-    (1 / 255, 1 / 255, 1 / 255),
-)  # means taken off, nothing divided
+CAFFE = ((123.68 / 255, 116.779 / 255, 103.939 / 255), (1 / 255, 1 / 255, 1 / 255))  # nothing divided
 HALF = ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
 GEM_P, GEM_EPS = 3.0, 1e-6  # over the whole map, p fixed [224]
 
@@ -129,10 +126,7 @@ def _resnet50_caffe(own: bool, weights: Path | None) -> Backbone:
     net = ResNet(Bottleneck, [3, 4, 6, 3], norm_layer=partial(nn.BatchNorm2d, eps=1e-3))
     for layer in (net.layer2, net.layer3, net.layer4):
         first: Any = layer[0]
-        first.conv1.stride, first.conv2.stride = (
-            (2, 2),
-            (1, 1),
-        )  # the stride is in the first 1 × 1 convolution
+        first.conv1.stride, first.conv2.stride = (2, 2), (1, 1)  # it is in the first 1 × 1 convolution
     net.maxpool = nn.MaxPool2d(3, 2, ceil_mode=True)  # without padding
     net = _loaded(net, weights, "fc.")
     return Backbone(nn.Sequential(OrderedDict(list(net.named_children())[:-2])), 2048, *CAFFE)
@@ -206,9 +200,8 @@ class _TimmMaps(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         maps = self.net.forward_features(x)
-        return (
-            maps if maps.ndim == 4 else maps.transpose(1, 2).unsqueeze(-1)
-        )  # tokens (n, t, d) → (n, d, t, 1)
+        # tokens (n, t, d) → (n, d, t, 1)
+        return maps if maps.ndim == 4 else maps.transpose(1, 2).unsqueeze(-1)
 
 
 def gem(maps: torch.Tensor) -> torch.Tensor:
@@ -237,9 +230,8 @@ class EmbeddingModel(nn.Module):
         self.projector: nn.Module = nn.Identity()
         if spec.projector == "linear":
             self.projector = nn.Linear(spec.embedding_dim, spec.projector_dim, bias=False)
-        self.out_dim = (
-            spec.projector_dim if spec.projector == "linear" else spec.embedding_dim
-        )  # what the loss sees
+        # what the loss sees
+        self.out_dim = spec.projector_dim if spec.projector == "linear" else spec.embedding_dim
         self.batch_norm = spec.batch_norm
         if self.batch_norm == "frozen":
             for layer in self._batch_norms():

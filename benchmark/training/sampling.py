@@ -166,9 +166,7 @@ def _paired(
     mixed = len(pairs)
     for s, rows in halves.items():  # at most one super-label is left
         pairs += [np.concatenate(two) for two in zip(rows[::2], rows[1::2], strict=False)]
-        if (
-            len(rows) % 2
-        ):  # the odd one gets a half-batch that was used already, if it can of another super-label
+        if len(rows) % 2:  # the odd one gets a used half-batch, of another super-label if there is one
             again = [row for o, given in used.items() if o != s for row in given] or used[s]
             pairs.append(np.concatenate([rows[-1], again[generator.integers(len(again))]]))
             mixed += len(used) > 1
