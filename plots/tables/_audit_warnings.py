@@ -204,6 +204,9 @@ def data(frame: pd.DataFrame) -> Iterator[Flaw]:
     for dataset, prints in done.groupby("dataset")["fingerprint"].nunique().items():
         if prints > 1:
             yield Flaw("warning", f"{dataset}: runs were made on {prints} different versions of the data.")
+    for dataset, rows in done.groupby("dataset"):
+        if told := caption.absent(rows):
+            yield Flaw("note", f"{dataset}: {told}")
 
 
 def code(frame: pd.DataFrame) -> Iterator[Flaw]:

@@ -76,6 +76,7 @@ def headline(dataset: str, metrics: list[str], rows: str, runs: pd.DataFrame) ->
     return told + (", queries against a gallery." if dataset in GALLERIES else ".")
 
 
+MISSING = "data/missing images"  # a metric of runs on data that lack some
 GALLERIES = ("inshop",)  # on the others every test image looks for its class among all others
 
 
@@ -171,6 +172,13 @@ def unusual(runs: pd.DataFrame, fact: dict[str, Any], varied: set[str]) -> str:
 
 def _plain(value: object) -> str:
     return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+
+
+def absent(runs: pd.DataFrame) -> str:
+    """How many images of the data set were not there."""
+    if MISSING not in runs or not runs[MISSING].max() > 0:
+        return ""
+    return f"{runs[MISSING].max():g} images of the data set are missing and were left out."
 
 
 def ceiling(runs: pd.DataFrame) -> str:

@@ -71,7 +71,7 @@ class Part:
         self, name: str, layout: Layout, results: Results, dataset: str, runs: pd.DataFrame, paper: pd.DataFrame
     ) -> None:  # fmt: skip
         self.name, self.layout, self.results, self.dataset = name, layout, results, dataset
-        metrics = {"data/ceiling R@1", *(measure.metric for measure in layout.measures)}
+        metrics = {"data/ceiling R@1", caption.MISSING, *(measure.metric for measure in layout.measures)}
         wanted = [name for name in runs if name in NEEDED or name in metrics]
         self.runs, self.paper = self._split(runs[wanted]), self._split(paper)
         self.numbers: dict[tuple[str, Key, str], list[tuple[dict[str, str], Published]]] = {}
@@ -258,6 +258,7 @@ class Part:
             lines += [
                 caption.INTERVAL,
                 caption.ceiling(done),
+                caption.absent(done),
                 caption.devices(done),
                 self.layout.note,
                 caption.SCALES.get(scale, f"Scale {scale}."),

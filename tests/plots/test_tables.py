@@ -142,6 +142,19 @@ def test_what_papers_hide_is_printed(tmp_path):
     assert "a rehearsal, not evidence" in words
 
 
+def test_photos_that_were_not_there_are_counted_beside_the_papers_numbers(tmp_path):
+    lacks = {
+        "datasets": ("cars?missing=skip",),
+        "more_metrics": lambda method, seed: {"data/missing images": 15.0},
+    }
+    write_study(tmp_path, **lacks)
+    table = next(one for one in tables(tmp_path) if one.part == "cars")
+    assert "15 images of the data set are missing and were left out." in table.caption
+    write_study(tmp_path, datasets=("cars",))
+    names = {one.part for one in tables(tmp_path)}
+    assert {"cars", "cars?missing=skip"} <= names  # never averaged
+
+
 def test_a_method_of_the_user_is_a_row_like_any_other(tmp_path):
     write_study(tmp_path, methods=("contrastive", "my_$%_loss & more"))
     row = row_of(tables(tmp_path)[0], "my_$%_loss & more")
