@@ -38,22 +38,7 @@ def overfitting(frame: pd.DataFrame, results: Results) -> Drawing:
     made, axes = figure(rows, columns, width=width, height=2.6 * rows)
     for axis, dataset in zip(axes.flat, names, strict=False):
         of_dataset = means[means["dataset"] == dataset]
-        for method in style.ordered(of_dataset["method"]):
-            path, look = of_dataset[of_dataset["method"] == method], style.look(method)
-            bold = method == "contextual"
-            axis.plot(
-                *(path[X], path[Y]),
-                color=look.colour,
-                linestyle="--",
-                linewidth=1.6 if bold else 0.8,
-                marker=look.marker,
-                markersize=3.5,
-                markevery=max(1, len(path) // 4),  # a few tell methods apart without colour
-                label=style.title(method),
-                zorder=3 if bold else 2,
-            )
-            last = path.iloc[-1]
-            axis.plot(last[X], last[Y], "*", color=look.colour, markersize=8, markeredgewidth=0, zorder=4)
+        _draw_paths(axis, of_dataset)
         axis.set(title=dataset, xlabel="train R@1 (%)", ylabel="test R@1 (%)")
         percent_axis(axis.xaxis)
         percent_axis(axis.yaxis)
@@ -67,6 +52,66 @@ def overfitting(frame: pd.DataFrame, results: Results) -> Drawing:
         caption.SCALES.get(results.scale, ""),
     ]
     return close(made, axes.flat[0], 3 * columns, " ".join(told))
+
+
+def _draw_paths(axis, means: pd.DataFrame) -> None:
+    """A path per method, and a star at its end."""
+    for method in style.ordered(means["method"]):
+        path, look = means[means["method"] == method], style.look(method)
+        bold = method == "contextual"
+        axis.plot(
+            *(path[X], path[Y]),
+            color=look.colour,
+            linestyle="--",
+            linewidth=1.6 if bold else 0.8,
+            marker=look.marker,
+            markersize=3.5,
+            markevery=max(1, len(path) // 4),  # a few tell methods apart without colour
+            label=style.title(method),
+            zorder=3 if bold else 2,
+        )
+        last = path.iloc[-1]
+        axis.plot(last[X], last[Y], "*", color=look.colour, markersize=8, markeredgewidth=0, zorder=4)
+
+
+REGIMES = {  # title → study and scale
+    "letters, from scratch": ("main", "laptop"),
+    "CUB, frozen": ("main", "photos"),
+    "CUB, last stage": ("fine_tuning", "photos"),
+}
+
+
+@made_from("fine_tuning", "main")
+def regimes(frame: pd.DataFrame, results: Results) -> Drawing:
+    """Test R@1 against train R@1 over training, one panel per regime: what moves, and what overfits?"""
+    methods = set(frame["method"]) - {"untrained"}
+    shown: dict[str, pd.DataFrame] = {}
+    for title, (study, scale) in REGIMES.items():
+        scale = "quick" if results.scale == "quick" and scale == "laptop" else scale
+        found = results if scale == results.scale else Results(results.root, scale, results.runs)
+        try:
+            runs = final(found.frame(study))
+        except UserError:
+            continue
+        points = curves(runs[(runs["protocol"] == "test") & runs["method"].isin(methods)])
+        if not points.empty and {X, Y} <= set(points):
+            points = points[points["dataset"].isin(["cub", "glyphs"])].dropna(subset=[X, Y])
+            shown[f"{title} ({scale})"] = points.groupby(["method", "epoch"], as_index=False)[[X, Y]].mean()
+    if not shown:
+        raise UserError("no regime has finished runs with train and test R@1 over epochs")
+    made, axes = figure(1, len(shown), width=COLUMN if len(shown) == 1 else PAGE, height=2.6)
+    for axis, (title, means) in zip(axes.flat, shown.items(), strict=True):
+        _draw_paths(axis, means[means["epoch"] > 0])
+        axis.set(title=title, xlabel="train R@1 (%)", ylabel="test R@1 (%)")
+        percent_axis(axis.xaxis)
+        percent_axis(axis.yaxis)
+    missing = [title for title in REGIMES if not any(name.startswith(title) for name in shown)]
+    told = [
+        "Test R@1 against train R@1 over training, protocol test, mean over seeds, from the first look on; stars: the end.",
+        "A path that moves right without rising overfits.",
+        f"Not run yet: {', '.join(missing)}." if missing else "",
+    ]
+    return close(made, axes.flat[0], 3 * min(2, len(shown)), " ".join(filter(None, told)))
 
 
 @made_from("lambda_overfitting")

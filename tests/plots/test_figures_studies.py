@@ -93,3 +93,12 @@ def test_studies_of_the_same_sweep_share_their_runs(quick):
     assert runs["convergence"] == runs["lambda_overfitting"] == runs["loss_curves"]
     assert runs["convergence"] < runs["detach"]
     assert runs["distance_distributions"] < runs["ablation"] < runs["ablation_by_lambda"]
+
+
+def test_the_regimes_stand_side_by_side_and_those_not_run_are_named(tmp_path):
+    rehearse(tmp_path, "main")
+    rehearse(tmp_path, "fine_tuning")
+    drawing = FOUND["regimes"].produce(Results(tmp_path, "quick"))
+    assert [axis.get_title() for axis in drawing.figure.axes] == ["letters, from scratch (quick)"]
+    assert "Not run yet: CUB, frozen, CUB, last stage." in drawing.caption
+    assert len(drawing.figure.axes[0].lines) == 2 * 5  # a path and a star a method
