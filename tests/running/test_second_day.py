@@ -150,3 +150,16 @@ def test_photos_that_are_not_there_are_left_out_by_name_and_those_with_stored_ru
     assert [s.datasets for s in kept] == [("cub",)]
     assert absent == ["cars?missing=skip"]
     assert identity.with_data([study], identity.Identity(tmp_path)) == ([], ["cars?missing=skip", "cub"])
+
+
+def test_a_syntax_error_in_one_methods_file_is_named_and_the_others_still_work(project):
+    (project / "baselines" / "mine.py").write_text(LOSS.replace("return Mine()", "return Mine("))
+    listed = call(project, "list")
+    assert "cannot be read: baselines/mine.py, line 16: '(' was never closed" in listed
+    assert "contrastive" in listed
+    planned = call(project, "plan", "main", "--set", "methods='all'")
+    assert "warning: baselines/mine.py, line 16: '(' was never closed; 'mine' is left out" in planned
+    assert "runs: 0 done" in planned
+    with pytest.raises(AssertionError, match="error: .*baselines/mine.py, line 16") as told:
+        call(project, "plan", "mine.toml")
+    assert "Traceback" not in str(told.value)
