@@ -121,6 +121,9 @@ def read_file(path: Path, kind: str, columns: list[str] | None = None) -> "pa.Ta
                 raise Foreign("not written by this benchmark")
             if metadata[b"benchmark.kind"] != kind.encode():
                 return None
+            rows = file.metadata.num_rows  # which no checksum covers
+            if rows != sum(file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)):
+                raise Foreign(f"has lost some of its rows, or says so ({rows})")
             if found.equals(schema(kind), check_metadata=True):
                 whole = file.read(columns=columns, use_threads=False)
                 return whole if columns is None else whole.select(columns)
