@@ -160,6 +160,6 @@ def test_a_syntax_error_in_one_methods_file_is_named_and_the_others_still_work(p
     planned = call(project, "plan", "main", "--set", "methods='all'")
     assert "warning: baselines/mine.py, line 16: '(' was never closed; 'mine' is left out" in planned
     assert "runs: 0 done" in planned
-    with pytest.raises(AssertionError, match="error: .*baselines/mine.py, line 16") as told:
+    with pytest.raises(AssertionError, match=r"error: .*baselines/mine.py, line 16") as told:
         call(project, "plan", "mine.toml")
     assert "Traceback" not in str(told.value)
