@@ -89,7 +89,7 @@ class RunSpec:
     warm_epochs: int = 0  # epochs in which only embedding, projector and proxies train
     precision: str = "float32"
     # judgement
-    evaluate_every: int = 1  # epochs
+    evaluate_every: int = 1  # epochs between looks at the score, of which the best counts
     ks: tuple[int, ...] = (1, 2, 4, 8)
     monitor: bool = False  # also keep L_context and train mAP along the way, whatever the method
     rerank: tuple[int, ...] = ()  # also evaluate with contextual re-ranking at these k

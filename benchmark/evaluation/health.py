@@ -56,12 +56,14 @@ def distance_histograms(embeddings: object, labels: object, bins: int = 50) -> d
     chosen = _sample(data.query_labels[:, 0], data.query.device)
     x, y = unit_rows(data.query[chosen]), data.query_labels[chosen, 0]
     counts = torch.zeros(2 * bins + 1, dtype=torch.int64, device=x.device)
-    column = torch.arange(len(x), device=x.device)
-    for start in range(0, len(x), 512):
-        part = slice(start, start + 512)
-        distance = (2 - 2 * (x[part] @ x.T)).clamp(0, 4).sqrt()  # (512, n)
-        cell = (distance * (bins / 2)).long().clamp_(max=bins - 1) + bins * (y[part, None] != y)
-        cell.masked_fill_(column <= column[part, None], 2 * bins)  # each pair once, and no sample with itself
+    for start in range(0, len(x), 512):  # each pair once, and no sample with itself
+        part, others = slice(start, start + 512), slice(start, None)
+        distance = (2 - 2 * (x[part] @ x[others].T)).clamp_(0, 4).sqrt_()  # (512, samples from there on)
+        cell = (distance * (bins / 2)).long().clamp_(max=bins - 1)
+        cell += bins * (y[part, None] != y[others])
+        cell[:, : len(cell)].masked_fill_(
+            torch.ones(len(cell), len(cell), device=x.device).tril() > 0, 2 * bins
+        )
         counts += torch.bincount(cell.flatten(), minlength=2 * bins + 1)
     positive, negative = counts[:bins].tolist(), counts[bins : 2 * bins].tolist()
     return {"edges": np.linspace(0, 2, bins + 1).tolist(), "positive": positive, "negative": negative}

@@ -119,17 +119,15 @@ def recall_at_1(
 def _best(similarities: Similarities, labels: Tensor) -> tuple[Array, Array]:
     """The similarity of each sample to the nearest of its class, and of the others, from half of the products."""
     best, rival = torch.full((2, len(labels)), BELOW, device=labels.device)
-    for start, values in similarities.halves():
-        rows, columns = slice(start, start + len(values)), slice(start, None)
-        # where the last class ends
-        last = int(torch.searchsorted(labels, labels[rows][-1], right=True)) - start
-        corner = values[:, :last]
-        same = labels[rows, None] == labels[start : start + last]
-        own = corner.masked_fill(~same, -torch.inf)
-        own.fill_diagonal_(-torch.inf)
-        best[rows] = torch.maximum(best[rows], own.amax(1))
-        best[start : start + last] = torch.maximum(best[start : start + last], own.amax(0))
-        corner.masked_fill_(same, -torch.inf)
+    for rows, columns, values in similarities.halves():
+        if labels[columns.start] <= labels[rows.stop - 1]:  # there may be some of one class
+            same = labels[rows, None] == labels[columns]
+            own = values.masked_fill(~same, -torch.inf)
+            if rows.start == columns.start:
+                own.fill_diagonal_(-torch.inf)
+            best[rows] = torch.maximum(best[rows], own.amax(1))
+            best[columns] = torch.maximum(best[columns], own.amax(0))
+            values.masked_fill_(same, -torch.inf)
         rival[rows] = torch.maximum(rival[rows], values.amax(1))
         rival[columns] = torch.maximum(rival[columns], values.amax(0))
     return best.cpu().numpy(), rival.cpu().numpy()

@@ -20,6 +20,7 @@ Array = np.ndarray
 TIE = 1e-12  # float64 cosines that differ by at most this are equal: far above their error, far below float32 input
 UNDECIDED = 1 / 256  # share of doubtful comparisons above which float64 for the whole block is cheaper
 ROWS = 512  # rows of a block; more make no product faster
+TILE = (256, 1024)  # rows and columns of a product whose values are used up at once, in the cache
 CACHED = 150_000  # values that are worked on at a time where they are passed over often
 
 
@@ -124,19 +125,24 @@ class Similarities:
         values = torch.empty(self.size, self.size, dtype=torch.float64)
         for start in range(0, self.size, ROWS):
             stop = start + ROWS
-            torch.mm(unit[start:stop], unit[start:].T, out=values[start:stop, start:])
+            for first in range(start, self.size, ROWS):
+                part = slice(first, first + ROWS)
+                torch.mm(unit[start:stop], unit[part].T, out=values[start:stop, part])
             values[stop:, start:stop] = values[start:stop, stop:].T
         values.fill_diagonal_(-torch.inf)
         return values.numpy()
 
-    def halves(self) -> Iterator[tuple[int, Tensor]]:
-        """Of a set with itself: the place of a block of samples, and their float32 similarities from that place on."""
-        kept = torch.empty(ROWS * self.size, device=self._query32.device)
-        with _full_precision(self._query32.device):
-            for start in range(0, self.size, ROWS):
-                rows, others = self._query32[start : start + ROWS], self._query32[start:]
-                values = kept[: len(rows) * len(others)].view(len(rows), len(others))
-                yield start, torch.mm(rows, others.T, out=values)
+    def halves(self) -> Iterator[tuple[slice, slice, Tensor]]:
+        """Each pair of a set with itself once: rows, columns from the first of these on, and their float32 similarities."""
+        x, (height, width) = self._query32, TILE
+        kept = torch.empty(height * width, device=x.device)
+        with _full_precision(x.device):
+            for start in range(0, self.size, height):
+                for first in range(start, self.size, width):
+                    rows, columns = x[start : start + height], x[first : first + width]
+                    values = kept[: len(rows) * len(columns)].view(len(rows), len(columns))
+                    torch.mm(rows, columns.T, out=values)
+                    yield slice(start, start + len(rows)), slice(first, first + len(columns)), values
 
     def block(self, rows: Array, buffer: int = 0) -> Block:
         with _full_precision(self._query32.device):

@@ -26,6 +26,7 @@ RESULT_COLUMNS = {
     "metrics": "metrics",  # at the chosen epoch, fractions: "test/R@1", "val/R@1", "rerank16/R@1" …
     "score": "float",  # what tuning maximises
     "best_epoch": "int",
+    "looks": "int",  # at how many epochs the score was taken, of which the best counts
     "curve": "string",  # JSON, one dict an evaluation
     "histograms": "string",  # JSON
     # JSON: queries [q], found [q][10] and cosine [q][10], nearest first, labels {index: [fine, coarse …]}; images by index

@@ -149,6 +149,7 @@ def row(spec: RunSpec, result: dict[str, Any], job: Job) -> dict[str, Any]:
         "status": result["status"],
         "score": result.get("score"),
         "best_epoch": result.get("best_epoch"),
+        "looks": result.get("looks"),
         "metrics": list((result.get("metrics") or {}).items()),
         "curve": json.dumps(result.get("curve") or []),
         "histograms": json.dumps(result.get("histograms") or {}),

@@ -42,25 +42,27 @@ class Judge:
             return torch.cat([self.model(x).float() for x in chunks])
 
     def along(self) -> dict[str, float]:
-        """Train R@1 and the R@1 that chooses the epoch, which is the score."""
-        z = self._embed(self.inputs.plain_train(np.arange(len(self.view.indices))))
-        judged = {
-            "train/R@1": recall_at_1(z, self.view.labels),
-            "mean cosine": float(z.double().mean(0).square().sum()),
-        }
-        if self.spec.monitor:
-            judged |= self._monitored(z)
+        """The R@1 that chooses the epoch, which is the score; in a final run also train R@1 and what is monitored.
+
+        A trial is judged by its score alone. Its phase is part of its spec, so no final run can be one judged so.
+        """
+        judged: dict[str, float] = {}
         if self.spec.protocol == "validation":
-            held_out = self._embed(self.inputs.plain(self.validation))
-            judged["val/R@1"] = judged["score"] = recall_at_1(held_out, self._labels(self.validation)[:, 0])
+            z = self._embed(self.inputs.plain(self.validation))
+            judged["val/R@1"] = judged["score"] = recall_at_1(z, self._labels(self.validation)[:, 0])
         else:
-            query = self._embed(self.inputs.plain(self.query))
+            z = self._embed(self.inputs.plain(self.query))
             gallery = None if self.gallery is None else self._embed(self.inputs.plain(self.gallery))
             others = None if self.gallery is None else self._labels(self.gallery)[:, 0]
             judged["test/R@1"] = judged["score"] = recall_at_1(
-                query, self._labels(self.query)[:, 0], gallery, others
+                z, self._labels(self.query)[:, 0], gallery, others
             )
-        return judged
+        if self.spec.phase == "final":
+            z = self._embed(self.inputs.plain_train(np.arange(len(self.view.indices))))
+            judged = {"train/R@1": recall_at_1(z, self.view.labels)} | judged
+            if self.spec.monitor:
+                judged |= self._monitored(z)
+        return judged | {"mean cosine": float(z.double().mean(0).square().sum())}
 
     def _labels(self, indices: np.ndarray) -> np.ndarray:
         return self.dataset.labels[indices]  # (n, levels)

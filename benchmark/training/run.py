@@ -85,6 +85,7 @@ def run(
         "retrieved": retrieved,
         "score": outcome.score if outcome.status == "ok" else None,
         "best_epoch": outcome.best_epoch,
+        "looks": sum(point["epoch"] > 0 or epochs == 0 for point in outcome.curve),
         "fingerprint": dataset.fingerprint,
         "preparation": preparation,
         "step_seconds": outcome.step_seconds,

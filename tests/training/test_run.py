@@ -116,6 +116,18 @@ def test_choosing_on_held_out_classes_looks_at_the_test_set_once(data):
     assert not any(name.startswith("test/") for name in trial["metrics"])
 
 
+def test_a_trial_is_judged_by_its_score_alone_and_every_run_says_how_often_it_looked(data):
+    trial, final = (
+        run(spec(epochs=4, evaluate_every=2, phase=phase), data=data) for phase in ("tune", "final")
+    )
+    assert [point["epoch"] for point in trial["curve"]] == [2, 4]
+    assert not any(name.startswith("train/") for point in trial["curve"] for name in point)
+    assert {n: v for n, v in trial["metrics"].items() if "loss" not in n} == {"test/R@1": trial["score"]}
+    assert [point["epoch"] for point in final["curve"]] == [0, 2, 4]
+    assert trial["looks"] == final["looks"] == 2
+    assert run(spec("untrained"), data=data)["looks"] == 1
+
+
 @pytest.mark.parametrize(
     "method", ["contextual", "triplet", "s2sd", "ibc", "happier"]
 )  # with draws, buffers, levels
