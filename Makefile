@@ -11,7 +11,7 @@ READY   := .venv/.ready
 
 RUN = $(PYTHON) -m benchmark run --scale $(SCALE) --data $(DATA) --results $(RESULTS) --jobs $(JOBS) \
       $(if $(DATASETS),--datasets $(DATASETS))
-PLOT = $(PYTHON) -m plots --scale $(SCALE) --results $(RESULTS)
+PLOT = $(PYTHON) -m plots --scale $(SCALE) --results $(RESULTS) --data $(DATA)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup test tables figures report bench verify lint clean
@@ -40,7 +40,7 @@ figures: $(READY)  ## the same for the figures
 	$(PLOT) figures
 
 report: $(READY)  ## one page with everything: results/report/index.html
-	$(PYTHON) -m benchmark report --scale $(SCALE) --results $(RESULTS)
+	$(PYTHON) -m benchmark report --scale $(SCALE) --results $(RESULTS) --data $(DATA)
 
 test: $(READY)  ## run the tests
 	$(PYTHON) -m pytest

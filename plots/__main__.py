@@ -34,13 +34,15 @@ def write(entry: Entry, made: Any, folder: Path) -> None:
             temporary.write_text(text, encoding="utf-8")
 
 
-def make_all(kinds: list[str], scale: str, root: Path, only: list[str]) -> tuple[dict[str, str], bool]:
+def make_all(
+    kinds: list[str], scale: str, root: Path, only: list[str], data: Path
+) -> tuple[dict[str, str], bool]:
     """Make what is asked for; returns name → reason of what could not be made, and whether a module crashed."""
     known, broken = entries(kinds)
     strange = [name for name in only if name not in known]
     if strange and not broken:
         raise unknown("table or figure", strange[0], known, "python -m plots all --list")
-    results = Results(root, scale)
+    results = Results(root, scale, data=data)
     missing = dict(broken) if strange or not only else {}
     crashed = bool(missing)
     for name, entry in known.items():
@@ -96,6 +98,9 @@ def _main(arguments: list[str]) -> int:
     parser.add_argument("of", nargs="?", choices=["tables", "figures"], help="what `needs` is asked for")
     parser.add_argument("--scale", default="quick", help=f"{', '.join(SCALES)} (default: quick)")
     parser.add_argument("--results", type=Path, default=Path("results"), help="folder of results")
+    parser.add_argument(
+        "--data", type=Path, default=Path("data"), help="folder of data sets, for their images"
+    )
     parser.add_argument("--output", type=Path, default=Path("CLAIMS.md"), help="file that `claims` writes")
     parser.add_argument("--only", default="", help="names, with commas between them")
     parser.add_argument("--list", action="store_true", help="list the names and make nothing")
@@ -120,15 +125,15 @@ def _main(arguments: list[str]) -> int:
         return 0
     only = [name.strip() for name in given.only.split(",") if name.strip()]
     if only:
-        missing, _ = make_all(kinds, given.scale, given.results, only)
+        missing, _ = make_all(kinds, given.scale, given.results, only, given.data)
         _close(kinds, missing)
         return 1 if missing else 0
-    return _once(given.what, kinds, given.scale, given.results)
+    return _once(given.what, kinds, given.scale, given.results, given.data)
 
 
-def _once(what: str, kinds: list[str], scale: str, root: Path) -> int:
+def _once(what: str, kinds: list[str], scale: str, root: Path, data: Path) -> int:
     """Makes everything, or says again what it said last time if nothing has changed since."""
-    cache = Cache(root, f"{what}-{scale}")
+    cache = Cache(root, f"{what}-{scale}", data)
     found = cache.find()
     if found:
         sys.stdout.write(found[0])
@@ -136,7 +141,7 @@ def _once(what: str, kinds: list[str], scale: str, root: Path) -> int:
         return 0
     state, out, err = cache.state(), Copied(sys.stdout), Copied(sys.stderr)
     with redirect_stdout(out), redirect_stderr(err):
-        missing, crashed = make_all(kinds, scale, root, [])
+        missing, crashed = make_all(kinds, scale, root, [], data)
         _close(kinds, missing)
     if crashed:  # to be seen again next time
         return 1

@@ -30,6 +30,7 @@ class Cache:
 
     root: Path
     name: str  # of the command: what and scale
+    data: Path = Path("data")  # whose images are shown, where they are found
 
     @property
     def path(self) -> Path:
@@ -59,6 +60,7 @@ class Cache:
             *reference(self.root).glob("**/*.parquet"),
         ]
         places += [path for pattern in READ for path in self.root.glob(pattern)]
+        places += self.data.iterdir() if self.data.is_dir() else []
         told = [sys.version, [version(name) for name in LIBRARIES], _stamps(sorted(places))]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 

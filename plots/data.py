@@ -20,8 +20,10 @@ from plots.tables._table import Table
 class Results:
     """A results folder at one scale; reads the runs once, however many tables ask for them."""
 
-    def __init__(self, root: Path, scale: str, runs: pd.DataFrame | None = None) -> None:
-        self.root, self.scale = root, scale
+    def __init__(
+        self, root: Path, scale: str, runs: pd.DataFrame | None = None, data: Path = Path("data")
+    ) -> None:
+        self.root, self.scale, self.data = root, scale, data  # data: where images may be found
         if runs is not None:
             self.runs = runs  # in the place of reading them
         self.store = Store(root)

@@ -14,7 +14,7 @@ from benchmark.files import replacing
 from benchmark.planning.study import SCALES
 from plots import style
 from plots.data import PAPER_ORDER, Results
-from plots.report import methods, page
+from plots.report import methods, page, retrieval
 from plots.report.collection import Made, Pictures, collect
 from plots.report.runs import Groups, packed
 from plots.tables import _caption as caption
@@ -24,7 +24,14 @@ from plots.tables._leaderboard import Leaderboard, leaderboards
 from plots.tables._table import Table
 
 FIRST = ("main", "main_cub_cars", "main_sop", "main_256", "inshop")  # tables in the paper's order
-ANALYSES = ("protocol_gap", "robustness_slopes", "verdicts", "audit", "summary")  # have sections of their own
+ANALYSES = (
+    "confusions",
+    "protocol_gap",
+    "robustness_slopes",
+    "verdicts",
+    "audit",
+    "summary",
+)  # have sections of their own
 
 
 @dataclass
@@ -45,14 +52,20 @@ def scales_of(root: Path) -> list[str]:
     return [scale for scale in reversed(SCALES) if Results(root, scale).studies()]
 
 
-def build(root: Path, scales: list[str] | None = None, live: str = "", drawn: Pictures | None = None) -> str:
-    """The page as text. `live` is a line about its age; `drawn` keeps pictures between calls."""
+def build(
+    root: Path,
+    scales: list[str] | None = None,
+    live: str = "",
+    drawn: Pictures | None = None,
+    data: Path = Path("data"),
+) -> str:
+    """The page as text. `live` is a line about its age; `drawn` keeps pictures between calls; `data` has the images."""
     for scale in scales or []:
         if scale not in SCALES:
             raise unknown("scale", scale, SCALES)
     shown = scales or scales_of(root) or [SCALES[0]]
-    first = Results(root, shown[0])
-    of_scales = [first, *(Results(root, scale, first.runs) for scale in shown[1:])]
+    first = Results(root, shown[0], data=data)
+    of_scales = [first, *(Results(root, scale, first.runs, data) for scale in shown[1:])]
     content = Content(made=collect(of_scales, {} if drawn is None else drawn))
     for results in of_scales:
         _add(content, results)
@@ -60,8 +73,8 @@ def build(root: Path, scales: list[str] | None = None, live: str = "", drawn: Pi
     for made in content.made:
         for table in made.tables:
             grids[made.name].append(_grid(table, content, made.scale))
-    data = packed(content.groups, first.runs)
-    seen = {run["spec"].get("method", data["usual"].get("method")) for run in data["runs"] if "spec" in run}
+    runs = packed(content.groups, first.runs)
+    seen = {run["spec"].get("method", runs["usual"].get("method")) for run in runs["runs"] if "spec" in run}
     values = _values(grids, content.tuning)
     return page.render(
         scales=shown,
@@ -76,10 +89,11 @@ def build(root: Path, scales: list[str] | None = None, live: str = "", drawn: Pi
         methods=methods.pages({str(name) for name in seen if name}),
         filters=values,
         open_runs=content.open_runs,
-        count=sum(run["status"] != "missing" for run in data["runs"]),
+        count=sum(run["status"] != "missing" for run in runs["runs"]),
         command="python -m benchmark reproduce",
         options="" if root == Path("results") else f" --results {shlex.quote(str(root))}",
-        data=data,
+        data=runs,
+        retrieval=retrieval.places(of_scales),
         tuning=content.tuning,
         sources=content.sources,
         looks={name: style.look(name).colour for name in values["method"]},
@@ -87,9 +101,9 @@ def build(root: Path, scales: list[str] | None = None, live: str = "", drawn: Pi
     )
 
 
-def write(root: Path, scales: list[str] | None = None) -> Path:
+def write(root: Path, scales: list[str] | None = None, data: Path = Path("data")) -> Path:
     path = root / "report" / "index.html"
-    text = build(root, scales)
+    text = build(root, scales, data=data)
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return path

@@ -15,7 +15,7 @@ from plots.report.runs import Groups
 from plots.tables._table import Cell, Column, Table, judgement, number, signed
 
 FOLDER = Path(__file__).parent / "templates"
-SCRIPTS = ("charts.js", "runs.js", "tables.js", "filters.js", "page.js")
+SCRIPTS = ("charts.js", "runs.js", "tables.js", "retrieval.js", "filters.js", "page.js")
 KEYS = ("dataset", "method", "protocol", "scale")  # what can be filtered
 
 

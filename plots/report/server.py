@@ -16,7 +16,9 @@ from plots.report.collection import Pictures
 HOST = "127.0.0.1"
 
 
-def serve(root: Path, scales: list[str], port: int, ready: Callable[[int], None] | None = None) -> None:
+def serve(
+    root: Path, scales: list[str], port: int, ready: Callable[[int], None] | None = None, data: Path = Path("data")
+) -> None:  # fmt: skip
     """Serves until it is stopped with Ctrl-C; `ready` is told the port."""
     drawn: Pictures = {}
     turn = threading.Lock()  # matplotlib draws one figure at a time
@@ -24,7 +26,7 @@ def serve(root: Path, scales: list[str], port: int, ready: Callable[[int], None]
     def page() -> bytes:
         with turn:
             made = time.strftime("%H:%M:%S")
-            return build(root, scales, f"As of {made}; reload for the latest results.", drawn).encode()
+            return build(root, scales, f"As of {made}; reload for the latest results.", drawn, data).encode()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

@@ -49,6 +49,7 @@ def write_study(
     separate: bool = False,
     stored: dict[str, Any] | None = None,
     first: int = 0,
+    retrieved=lambda method, seed: {},
 ) -> list[dict[str, Any]]:
     """Writes a finished study and returns its ledger rows. A status "missing" leaves the run out.
 
@@ -67,7 +68,8 @@ def write_study(
         state = status(method, seed)
         if state != "missing":
             found = metrics_of(method, seed, shift(variation, dataset)) | more_metrics(method, seed)
-            runs.append(run_row(spec, state, found) | ((stored or {}) if seed >= first else {}))
+            kept = {"retrieved": as_json(retrieved(method, seed))}
+            runs.append(run_row(spec, state, found) | kept | ((stored or {}) if seed >= first else {}))
         trained = method in baselines.names() and baselines.card(method).trains
         ledger.append(
             {

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from report_factory import HOSTILE, SKILL, write_flawed, write_study
+from retrieval_factory import neighbours
 
 from plots import report
 
@@ -26,6 +27,18 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def page(results: Path) -> Path:
     return report.write(results)
+
+
+@pytest.fixture(scope="session")
+def retrieval(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Path:
+    """A folder whose runs keep what they retrieved."""
+    root = tmp_path_factory.mktemp("retrieval") / "results"
+    methods = ("untrained", "contrastive", "contextual")
+    found = {key: neighbours(data, *key) for key in [(name, seed) for name in methods for seed in range(2)]}
+    write_study(
+        root, methods=methods, seeds=2, protocols=("test",), rates=(), retrieved=lambda *key: found[key]
+    )
+    return root
 
 
 @pytest.fixture(scope="session")

@@ -75,6 +75,7 @@ def write_study(
     edges: dict[str, str] | None = None,
     commit=lambda method: "a" * 40,
     fields: dict[str, Any] | None = None,
+    retrieved=lambda method, seed: {},
 ) -> list[dict[str, Any]]:
     """Trials at `rates` and final runs at the best of them; a status "missing" leaves the run out."""
     store, ledger = Store(root), []
@@ -94,7 +95,8 @@ def write_study(
             if state != "missing":
                 number = 1000 if phase == "tune" else seed
                 score = skill(method, number, lr, protocol, shift(method, variation))
-                store.write_run(row_of(spec, state, score, commit(method)))
+                kept = {"retrieved": as_json(retrieved(method, seed) if phase == "final" else {})}
+                store.write_run(row_of(spec, state, score, commit(method)) | kept)
             ledger.append(
                 {
                     "study": study, "scale": scale, "dataset": dataset, "method": method,

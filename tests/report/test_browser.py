@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from report_factory import HOSTILE
+from report_factory import HOSTILE, write_study
 
 from plots import report
 
@@ -207,3 +207,77 @@ def test_the_command_of_a_cell_does_its_run_again(opened, data, tmp_path, monkey
     again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
     assert again.returncode == 0, again.stderr
     assert "cells agree" in again.stdout
+
+
+@pytest.fixture(scope="module")
+def pictured(retrieval, data):
+    return report.write(retrieval, data=data)
+
+
+def rows_of(tab):
+    """Of each query shown: its class, and the kinds of the images that both methods found."""
+    kinds = "[...strip.querySelectorAll('.tile')].map((tile) => tile.classList[1])"
+    strips = f"[...item.querySelectorAll('.strip')].map((strip) => {kinds})"
+    return tab.locator("#retrieval .queries > li").evaluate_all(
+        f"items => items.map((item) => [item.querySelector('.asked').textContent.trim(), ...{strips}])"
+    )
+
+
+@pytest.mark.parametrize("width", [400, 1600])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_two_methods_retrieved_stands_side_by_side(opened, pictured, width, scheme):
+    one = opened(pictured, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    rows = rows_of(one.tab)
+    assert len(rows) == 12
+    assert all(len(found) == 10 for _, a, b in rows for found in (a, b))
+    hits = [
+        [sum((kind == "right") / (i + 1) for i, kind in enumerate(found)) for found in (a, b)]
+        for _, a, b in rows
+    ]
+    gaps = [abs(a - b) for a, b in hits]
+    assert gaps == sorted(gaps, reverse=True)  # where they differ most comes first
+    assert one.tab.evaluate("document.documentElement.scrollWidth") <= width
+    tile = one.tab.locator("#retrieval .strip .tile").first
+    assert "url(" in tile.evaluate("tile => getComputedStyle(tile).backgroundImage")
+    assert one.complaints == []
+
+
+def test_other_methods_and_classes_can_be_chosen_without_a_mouse(opened, pictured):
+    tab = opened(pictured).tab
+    before = rows_of(tab)
+    tab.get_by_label("First method").focus()
+    tab.keyboard.press("ArrowUp")  # untrained
+    assert rows_of(tab) != before
+    assert tab.locator("#retrieval .strip .by").first.text_content() == "Untrained"
+    tab.locator("#retrieval .more").press("Enter")
+    assert len(rows_of(tab)) == 24
+    chosen = tab.locator("#retrieval select[name=class] option").nth(1)
+    tab.locator("#retrieval select[name=class]").select_option(chosen.get_attribute("value"))
+    assert {name for name, *_ in rows_of(tab)} == {chosen.text_content()}
+    tab.locator("#retrieval .strip .tile").first.focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
+        tab.keyboard.press(key)
+    told = tab.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert "place 3, similarity" in told
+    assert (
+        tab.evaluate("document.activeElement.closest('.strip').getAttribute('aria-label')")
+        == "Nearest images by Contextual"
+    )
+
+
+RETRIEVED = {
+    "queries": [3],
+    "found": [[4, 5]],
+    "cosine": [[0.9, 0.8]],
+    "labels": {"3": [7, 1], "4": [5, 1], "5": [7, 1]},
+}
+
+
+def test_without_the_data_names_stand_in_the_place_of_images(opened, tmp_path):
+    path = tmp_path / "results"
+    write_study(
+        path, methods=("untrained", "contextual"), seeds=1, datasets=("cub",), protocols=("test",), rates=(),
+        retrieved=lambda method, seed: RETRIEVED,
+    )  # fmt: skip
+    tab = opened(report.write(path, data=tmp_path)).tab
+    assert tab.locator("#retrieval .strip .tile").first.text_content() == "class 5"

@@ -57,5 +57,6 @@ addEventListener("afterprint", () => {
   }
 });
 prepareTables();
+prepareRetrieval();
 prepareFilters();
 reveal();

@@ -1,0 +1,121 @@
+"""What was retrieved, as pictures: queries with their nearest images under several methods, and confused classes.
+
+`python -m plots figures --only neighbours` makes one of them where the images are at hand (`--data DIR`).
+"""
+
+import numpy as np
+from matplotlib.offsetbox import AnnotationBbox, OffsetImage
+
+from benchmark.errors import UserError
+from plots import style
+from plots.catalogue import made_from
+from plots.data import Results
+from plots.figures._drawing import PAGE, Drawing, figure
+from plots.retrieved import COARSE, RIGHT, WRONG, Retrieved, confused_pairs, retrieved
+from plots.tables import _caption as caption
+
+SIDE, FRAME = 48, 3  # pixels of a thumbnail and of its frame
+COLOURS = {RIGHT: (2, 158, 115), COARSE: (86, 180, 233), WRONG: (213, 94, 0)}
+ROWS, NEAREST, METHODS, PAIRS = 6, 5, 4, 12
+
+
+def _shown(results: Results) -> list[Retrieved]:
+    """One for each data set whose images are at hand: the first protocol."""
+    found = {kept.dataset: kept for kept in reversed(list(retrieved(results)))}
+    if not found:
+        raise UserError(
+            f"no run at scale {results.scale!r} keeps what it retrieved (python -m benchmark run main --scale {results.scale})"
+        )
+    some = [kept for kept in found.values() if kept.album.opened]
+    if not some:
+        raise UserError(f"the images of {', '.join(found)} are not in {results.data} (--data DIR)")
+    return some[::-1]
+
+
+@made_from("", "main")
+def neighbours(results: Results) -> Drawing:
+    """The nearest images of the queries on which four methods differ most."""
+    shown = _shown(results)
+    made, axes = figure(
+        len(shown), METHODS, width=PAGE, height=len(shown) * (0.2 + 0.27 * ROWS), width_ratios=None
+    )
+    words = []
+    for row, kept in zip(axes, shown, strict=True):
+        methods = _methods(kept)
+        places = kept.telling(methods)[:ROWS]
+        for axis in row:
+            axis.set_axis_off()
+        for axis, method in zip(row, methods, strict=False):
+            axis.imshow(np.vstack([_strip(kept, method, place, axis is row[0]) for place in places]))
+            axis.set_title(style.title(method))
+        words.append(f"{kept.dataset}, protocol {kept.protocol}, study {kept.study}")
+    told = (
+        f"Queries (left, without a frame) and their {NEAREST} nearest test images under several methods, of one seed; of the "
+        "queries that runs keep, those on which the methods differ most. Frames: green, of the query's class; blue, of a "
+        f"coarser class of it only; red, of another. {'; '.join(words)}. {caption.SCALES.get(results.scale, '')}"
+    )
+    return Drawing(made, told)
+
+
+def _methods(kept: Retrieved) -> list[str]:
+    """The contextual loss and the methods with the most hits at the first place, best last."""
+    hits = {name: (kept.grades(name)[:, 0] == RIGHT).mean() for name in kept.methods if name != "untrained"}
+    others = sorted((name for name in hits if name != "contextual"), key=lambda name: hits[name])
+    own = ["contextual"] if "contextual" in hits else []
+    return [*own, *others[::-1]][:METHODS]
+
+
+def _strip(kept: Retrieved, method: str, place: int, query: bool) -> np.ndarray:
+    """A query's nearest images side by side, framed; the query itself in the first column."""
+    asked = int(kept.queries[place])
+    tiles = [
+        _tile(kept, index, COLOURS[kept.grade(asked, index)])
+        for index in map(int, kept.first(method)[place, :NEAREST])
+    ]
+    first = (
+        _tile(kept, asked, (255, 255, 255)) if query else np.full((SIDE + 2 * FRAME, FRAME, 3), 255, np.uint8)
+    )
+    return np.hstack([first, np.full((len(first), 2 * FRAME, 3), 255, np.uint8), *tiles])
+
+
+def _tile(kept: Retrieved, index: int, colour: tuple[int, int, int]) -> np.ndarray:
+    tile = np.full((SIDE + 2 * FRAME, SIDE + 2 * FRAME, 3), colour, np.uint8)
+    tile[FRAME:-FRAME, FRAME:-FRAME] = kept.album.thumbnail(index, SIDE)
+    return tile
+
+
+@made_from("", "main")
+def confused_classes(results: Results) -> Drawing:
+    """The pairs of classes that methods confuse most, with an example of each."""
+    import seaborn  # only where a figure is made
+
+    kept = _shown(results)[0]
+    pairs = confused_pairs(kept)
+    table = pairs.pivot_table(index=["query", "taken"], columns="method", values="share")
+    top = table.loc[
+        table.mean(axis=1).sort_values(ascending=False, kind="stable").index[:PAIRS], kept.methods
+    ]
+    if top.empty:
+        raise UserError(f"no method confuses any of the {len(kept.queries)} queries of {kept.dataset}")
+    made, axes = figure(1, 1, width=PAGE, height=0.8 + 0.3 * len(top))
+    axis = axes[0, 0]
+    seaborn.heatmap(
+        100 * top, ax=axis, cmap="rocket_r", vmin=0, vmax=100, annot=True, fmt=".0f", annot_kws={"fontsize": 6},
+        xticklabels=[style.title(name) for name in top], yticklabels=False, cbar=False, linewidths=0.5,
+    )  # fmt: skip
+    axis.set(xlabel="", ylabel="")
+    axis.tick_params(axis="x", rotation=40, length=0)
+    for label in axis.get_xticklabels():
+        label.set_horizontalalignment("right")
+    for row, (query, taken) in enumerate(top.index):
+        for place, label in ((-0.9, query), (-0.35, taken)):
+            example = next(index for index, of_image in sorted(kept.labels.items()) if of_image[0] == label)
+            image = OffsetImage(kept.album.thumbnail(example, SIDE), zoom=0.3)
+            axis.add_artist(AnnotationBbox(image, (place, row + 0.5), frameon=False, annotation_clip=False))
+    names = "; ".join(f"{kept.album.name(0, a)} for {kept.album.name(0, b)}" for a, b in top.index[:3])
+    told = (
+        f"Percent of the queries of a class (left) whose nearest image is of another (beside it): the {len(top)} pairs of the "
+        f"highest mean over methods, the first {names}. All seeds; {len(kept.queries)} queries, {kept.dataset}, protocol "
+        f"{kept.protocol}. {caption.SCALES.get(results.scale, '')}"
+    )
+    return Drawing(made, told)

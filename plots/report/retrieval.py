@@ -1,0 +1,91 @@
+"""What was retrieved, for the page: of each data set and protocol the queries with their neighbours, by every method.
+
+Thumbnails are shared by all methods, in one picture a data set (a sprite); without the data, names stand in their place.
+"""
+
+import base64
+import io
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from plots import style
+from plots.data import Results
+from plots.retrieved import Album, Retrieved, retrieved
+
+SIDE = 56  # pixels of a thumbnail
+IMAGES = 1200  # thumbnails of a data set; more queries are left out, so that the page stays below 12 MB
+ACROSS = 40  # thumbnails in a row of the sprite
+GREY, PHOTO = 16, 62  # colours of letters, quality of photos
+
+
+def places(of_scales: list[Results]) -> dict[str, Any]:
+    """The places that can be chosen, and a sprite for each data set that they share."""
+    found: list[dict[str, Any]] = []
+    tiles: dict[str, dict[int, int]] = {}  # data set → index of an image → its place in the sprite
+    albums: dict[str, Album] = {}
+    for results in of_scales:
+        for kept in retrieved(results):
+            found.append(_place(kept, tiles.setdefault(kept.dataset, {})))
+            albums[kept.dataset] = kept.album
+    sprites = [_sprite(albums[name], list(of_set)) for name, of_set in tiles.items() if albums[name].opened]
+    return {"places": found, "sprites": sprites, "across": ACROSS}
+
+
+def _place(kept: Retrieved, tiles: dict[int, int]) -> dict[str, Any]:
+    """Images by their place in the sprite; queries as long as there is room for their neighbours."""
+    queries: list[int] = []
+    for place in kept.telling(kept.methods):
+        named = [
+            int(kept.queries[place]),
+            *(int(i) for name in kept.methods for i in kept.first(name)[place]),
+        ]
+        new = dict.fromkeys(index for index in named if index not in tiles)
+        if len(tiles) + len(new) > IMAGES and queries:
+            continue
+        tiles |= {index: len(tiles) + i for i, index in enumerate(new)}
+        queries.append(place)
+    used = sorted({*(int(kept.queries[q]) for q in queries), *_found(kept, queries)}, key=tiles.__getitem__)
+    classes = sorted({kept.labels[index][0] for index in used})
+    return {
+        "scale": kept.scale,
+        "dataset": kept.dataset,
+        "protocol": kept.protocol,
+        "labels": {tiles[index]: kept.labels[index] for index in used},
+        "names": {label: kept.album.name(0, label) for label in classes},
+        "queries": [tiles[int(kept.queries[q])] for q in queries],
+        "methods": [
+            {
+                "name": name,
+                "title": style.title(name),
+                "found": [[tiles[int(i)] for i in kept.first(name)[q]] for q in queries],
+                "cosine": [[round(float(c), 2) for c in kept.cosine[name][q]] for q in queries],
+            }
+            for name in kept.methods
+        ],
+    }
+
+
+def _found(kept: Retrieved, queries: Iterable[int]) -> set[int]:
+    return {int(index) for name in kept.methods for q in queries for index in kept.first(name)[q]}
+
+
+def _sprite(album: Album, indices: list[int]) -> dict[str, Any]:
+    """All thumbnails of a data set as one picture in a data URI."""
+    rows = math.ceil(len(indices) / ACROSS)
+    sheet = np.zeros((rows * SIDE, ACROSS * SIDE, 3), np.uint8)
+    for place, index in enumerate(indices):
+        top, left = place // ACROSS * SIDE, place % ACROSS * SIDE
+        sheet[top : top + SIDE, left : left + SIDE] = album.thumbnail(index, SIDE)
+    image, out = Image.fromarray(sheet), io.BytesIO()
+    grey = bool((sheet[..., 0] == sheet[..., 1]).all() and (sheet[..., 1] == sheet[..., 2]).all())
+    if grey:
+        image.convert("L").quantize(GREY).save(out, "png", optimize=True)
+    else:
+        image.save(out, "jpeg", quality=PHOTO, optimize=True)
+    kind = "png" if grey else "jpeg"
+    picture = f"data:image/{kind};base64,{base64.b64encode(out.getvalue()).decode()}"
+    return {"dataset": album.dataset, "rows": rows, "picture": picture}

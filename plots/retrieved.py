@@ -1,0 +1,151 @@
+"""What runs retrieved for the queries that are kept with them, and the images themselves where the data are at hand.
+
+A run's column `retrieved` holds the nearest images of a fixed sample of queries, the same for every method and seed
+(`benchmark/training/measure.py`). Names of classes and thumbnails come from the data set, if it can be opened.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+
+from benchmark.datasets import at_hand, open_dataset
+from benchmark.errors import UserError
+from plots import style
+from plots.data import Results, datasets, final, finished
+
+STUDIES = ("main", "reality_check", "inshop", "hierarchy")  # in which methods meet
+RIGHT, COARSE, WRONG = 2, 1, 0  # an image of the query's class; of a coarser class of it; of another
+
+
+@dataclass(frozen=True)
+class Album:
+    """The images of a data set by their index, or only numbers where it is not at hand."""
+
+    dataset: str
+    data: Path
+
+    @cached_property
+    def opened(self):
+        try:
+            return open_dataset(self.dataset, self.data) if at_hand(self.dataset, self.data) else None
+        except UserError:  # moved, or not whole: labels stand in the place of images
+            return None
+
+    def name(self, level: int, label: int) -> str:
+        return self.opened.names[level][label] if self.opened else f"class {label}"
+
+    def thumbnail(self, index: int, side: int) -> np.ndarray:
+        """(side, side, 3): the middle square of the image."""
+        pixels = self.opened.source.read(index)
+        image = Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels).convert("RGB")
+        short = min(image.size)
+        left, top = (image.width - short) // 2, (image.height - short) // 2
+        square = image.crop((left, top, left + short, top + short))
+        return np.asarray(square.resize((side, side), Image.Resampling.LANCZOS))
+
+
+@dataclass(frozen=True)
+class Retrieved:
+    """What the methods of a study found on one data set under one protocol."""
+
+    study: str
+    scale: str
+    dataset: str
+    protocol: str
+    album: Album
+    queries: np.ndarray  # (q,) indices of images
+    labels: dict[int, tuple[int, ...]]  # of every image named here, finest first
+    found: dict[str, dict[int, np.ndarray]]  # method → seed → (q, 10) indices, nearest first
+    cosine: dict[str, np.ndarray] = field(default_factory=dict)  # method → (q, 10), of its first seed
+
+    @property
+    def methods(self) -> list[str]:
+        return style.ordered(self.found)
+
+    def first(self, method: str) -> np.ndarray:
+        """Of the first seed: (q, 10)."""
+        return self.found[method][min(self.found[method])]
+
+    def grade(self, query: int, index: int) -> int:
+        """RIGHT, COARSE or WRONG."""
+        mine, theirs = self.labels[query], self.labels[index]
+        if mine[0] == theirs[0]:
+            return RIGHT
+        return COARSE if any(a == b for a, b in zip(mine[1:], theirs[1:], strict=True)) else WRONG
+
+    def grades(self, method: str) -> np.ndarray:
+        """(q, 10), of the first seed."""
+        rows = zip(self.queries, self.first(method), strict=True)
+        return np.array([[self.grade(int(query), int(index)) for index in row] for query, row in rows])
+
+    def telling(self, methods: Iterable[str]) -> list[int]:
+        """Places of the queries, those first on which the methods differ most; near places count more."""
+        weights = 1 / np.arange(1, self.first(self.methods[0]).shape[1] + 1)
+        hits = np.array([(self.grades(name) == RIGHT) @ weights for name in methods])  # (methods, q)
+        return [int(i) for i in np.argsort(-np.ptp(hits, axis=0), kind="stable")]
+
+
+def retrieved(results: Results) -> Iterator[Retrieved]:
+    """Every data set and protocol that has runs with neighbours, in the order of data sets; the first study that has."""
+    seen = set()
+    for study in STUDIES:
+        try:
+            runs = finished(final(results.frame(study)))
+        except UserError:
+            continue
+        if "retrieved" not in runs:
+            return
+        runs = runs[runs["retrieved"].fillna("").str.len() > 2]
+        for dataset in datasets(runs):
+            for protocol, part in runs[runs["dataset"] == dataset].groupby("protocol", sort=True):
+                if (dataset, protocol) not in seen:
+                    seen.add((dataset, protocol))
+                    yield _of(study, results, dataset, str(protocol), part)
+
+
+def _of(study: str, results: Results, dataset: str, protocol: str, runs: pd.DataFrame) -> Retrieved:
+    labels: dict[int, tuple[int, ...]] = {}
+    found: dict[str, dict[int, np.ndarray]] = {}
+    cosine: dict[str, np.ndarray] = {}
+    queries = np.array([], int)
+    for row in runs.sort_values("seed").to_dict("records"):
+        told = json.loads(row["retrieved"])
+        queries = np.array(told["queries"])
+        labels |= {int(index): tuple(of_image) for index, of_image in told["labels"].items()}
+        found.setdefault(row["method"], {})[row["seed"]] = np.array(told["found"])
+        cosine.setdefault(row["method"], np.array(told["cosine"]))
+    album = Album(dataset, results.data)
+    return Retrieved(study, results.scale, dataset, protocol, album, queries, labels, found, cosine)
+
+
+def confused_pairs(kept: Retrieved) -> pd.DataFrame:
+    """One row a method and pair of classes: query class, class of its nearest image, share of those queries.
+
+    Shares are of the queries of that class, over all seeds; a method that never confuses a pair has share 0.
+    """
+    rows = []
+    classes = np.array([kept.labels[int(index)][0] for index in kept.queries])
+    for method in kept.methods:
+        for nearest in kept.found[method].values():
+            first = np.array([kept.labels[int(index)][0] for index in nearest[:, 0]])
+            rows += [(method, int(a), int(b)) for a, b in zip(classes, first, strict=True) if a != b]
+    if not rows:
+        return pd.DataFrame(columns=["method", "query", "taken", "share", "others"])
+    counts = (
+        pd.DataFrame(rows, columns=["method", "query", "taken"])
+        .value_counts()
+        .unstack("method", fill_value=0)
+    )
+    counts = counts.reindex(columns=kept.methods, fill_value=0)
+    asked = pd.Series(classes).value_counts()
+    seeds = pd.Series({name: len(found) for name, found in kept.found.items()})
+    shares = counts.div(counts.index.get_level_values("query").map(asked).to_numpy(), axis=0) / seeds
+    rest = (shares.sum(axis=1).to_numpy()[:, None] - shares) / max(1, len(kept.methods) - 1)
+    long = pd.concat({"share": shares.stack(), "others": rest.stack()}, axis=1)
+    return long.reset_index()

@@ -1,0 +1,93 @@
+"""What was retrieved: tables and figures of it show the images that the runs kept, or say that they are not at hand."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from study_factory import METHODS, write_study
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
+from retrieval_factory import neighbours
+
+from benchmark.errors import UserError
+from plots.catalogue import entries
+from plots.data import Results
+from plots.retrieved import COARSE, RIGHT, WRONG, confused_pairs, retrieved
+
+FOUND, _ = entries()
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    root, data = tmp_path_factory.mktemp("retrieved"), tmp_path_factory.mktemp("data")
+    write_study(root, seeds=2, retrieved=lambda method, seed: neighbours(data, method, seed))
+    return Results(root, "quick", data=data)
+
+
+def test_a_neighbour_is_right_coarsely_right_or_wrong(kept):
+    (one,) = retrieved(kept)
+    assert one.methods == list(METHODS)
+    dataset = one.album.opened
+    for query, row, grades in zip(one.queries, one.first("triplet"), one.grades("triplet"), strict=True):
+        for index, grade in zip(row, grades, strict=True):
+            same = dataset.labels[query] == dataset.labels[index]
+            assert grade == (RIGHT if same[0] else COARSE if same[1:].any() else WRONG)
+
+
+def test_the_queries_on_which_methods_differ_most_come_first(kept):
+    (one,) = retrieved(kept)
+    order = one.telling(["untrained", "contextual"])
+    hits = {name: (one.grades(name) == RIGHT).sum(axis=1) for name in one.methods}
+    gaps = abs(hits["contextual"] - hits["untrained"])[order]
+    assert gaps[:5].mean() > gaps[-5:].mean()
+    assert sorted(order) == list(range(len(one.queries)))
+
+
+def test_shares_of_confusions_are_counted_over_seeds_and_against_the_others(kept):
+    (one,) = retrieved(kept)
+    pairs = confused_pairs(one)
+    row = pairs[pairs["share"] > 0].iloc[0]
+    asked = [i for i, q in enumerate(one.queries) if one.labels[int(q)][0] == row["query"]]
+    nearest = [found[i, 0] for found in one.found[row["method"]].values() for i in asked]
+    taken = [one.labels[int(index)][0] == row["taken"] for index in nearest]
+    assert row["share"] == pytest.approx(sum(taken) / len(taken))
+    rest = pairs[
+        (pairs["query"] == row["query"])
+        & (pairs["taken"] == row["taken"])
+        & (pairs["method"] != row["method"])
+    ]
+    assert row["others"] == pytest.approx(rest["share"].mean())
+
+
+def test_confusions_are_a_table_with_names_of_classes(kept):
+    (table,) = FOUND["confusions"].produce(kept)
+    dataset = next(retrieved(kept)).album.opened
+    assert {row.cells["query"].text for row in table.rows()} <= set(dataset.names[0])
+    assert "40 queries" in " ".join(table.caption)
+
+
+@pytest.mark.parametrize("name", ["neighbours", "confused_classes"])
+def test_what_was_retrieved_is_drawn(kept, name):
+    drawing = FOUND[name].produce(kept)
+    assert drawing.figure.axes
+    assert "glyphs, protocol test" in drawing.caption
+
+
+def test_older_results_without_neighbours_say_what_to_run(tmp_path):
+    write_study(tmp_path, seeds=2)
+    for name in ("confusions", "neighbours", "confused_classes"):
+        with pytest.raises(UserError, match="benchmark run main"):
+            FOUND[name].produce(Results(tmp_path, "quick"))
+
+
+def test_photos_that_are_not_at_hand_are_numbers_in_the_table_and_no_figure(tmp_path, kept):
+    """The made-up neighbours are letters; as a data set whose folder is gone they have no images and no names."""
+    data = kept.data
+    write_study(
+        tmp_path, datasets=("cub",), seeds=2, retrieved=lambda method, seed: neighbours(data, method, seed)
+    )
+    results = Results(tmp_path, "quick", data=tmp_path / "nothing")
+    (table,) = FOUND["confusions"].produce(results)
+    assert table.rows()[0].cells["query"].text.startswith("class ")
+    with pytest.raises(UserError, match="--data"):
+        FOUND["neighbours"].produce(results)
