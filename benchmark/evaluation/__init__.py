@@ -4,8 +4,16 @@ The last step of a run: the trainer hands embeddings and labels to `retrieval_me
 Alone, on embeddings made elsewhere: `python -m benchmark evaluate embeddings.npz`.
 """
 
+from benchmark.evaluation.distractors import recall_among_distractors
 from benchmark.evaluation.health import distance_histograms, health
 from benchmark.evaluation.neighbours import neighbours
 from benchmark.evaluation.retrieval import recall_at_1, retrieval_metrics
 
-__all__ = ["distance_histograms", "health", "neighbours", "recall_at_1", "retrieval_metrics"]
+__all__ = [
+    "distance_histograms",
+    "health",
+    "neighbours",
+    "recall_among_distractors",
+    "recall_at_1",
+    "retrieval_metrics",
+]

@@ -99,21 +99,30 @@ def recall_at_1(
 ) -> float:
     """`retrieval_metrics(...)["R@1"]` (at the finest level) by maxima alone: what a run looks at along the way."""
     data = checked(query, query_labels, gallery, gallery_labels)
-    if data.leave_one_out:  # samples of a class stand together
-        data = data.taken(torch.argsort(data.query_labels[:, 0]))
+    counted = int((Positives.of(data, 0).counts > 0).sum())
+    return int(first_hits(data).sum()) / max(counted, 1)
+
+
+def first_hits(given: Checked) -> Array:
+    """Whether the nearest neighbour of each query has its label; False for those without a positive."""
+    # Samples of a class stand together where half of the products is enough.
+    order = torch.argsort(given.query_labels[:, 0]) if given.leave_one_out else None
+    data = given if order is None else given.taken(order)
     positives = Positives.of(data, 0)
     similarities = Similarities(data.query, data.gallery, data.leave_one_out)
-    hit, open_ = np.zeros(len(data.query), dtype=bool), positives.counts > 0
+    hit, undecided = np.zeros(len(data.query), dtype=bool), positives.counts > 0
     if data.leave_one_out:
         best, rival = _best(similarities, data.query_labels[:, 0].contiguous())
         low, high = similarities.window(best)
-        hit, open_ = open_ & (rival < low), open_ & (rival >= low) & (rival <= high)
+        hit, undecided = undecided & (rival < low), undecided & (rival >= low) & (rival <= high)
 
     def settle(block: Block) -> None:
         hit[block.rows] = _hits(block, positives)
 
-    similarities.each(np.flatnonzero(open_), settle)
-    return int(hit.sum()) / max(int((positives.counts > 0).sum()), 1)
+    similarities.each(np.flatnonzero(undecided), settle)
+    if order is not None:
+        hit[order.cpu().numpy()] = hit.copy()
+    return hit
 
 
 def _best(similarities: Similarities, labels: Tensor) -> tuple[Array, Array]:

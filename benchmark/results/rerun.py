@@ -36,6 +36,8 @@ class Comparison:
 def compare(stored: dict[str, Any], now: dict[str, Any]) -> Comparison:
     same = all(stored[name] == now[name] for name in PLATFORM)
     before, after = _cells(stored, exact=same), _cells(now, exact=same)
+    if "retrieved" not in before:
+        after.pop("retrieved", None)  # not kept by older versions
     names = sorted(before.keys() | after.keys())
     differences = [
         Difference(name, before.get(name), after.get(name))
@@ -56,7 +58,7 @@ def _cells(row: dict[str, Any], exact: bool) -> dict[str, Any]:
         for point in json.loads(row["curve"]):
             cells |= {f"curve/{point.get('epoch')}/{name}": value for name, value in point.items()}
         cells["histograms"] = json.loads(row["histograms"])
-        if row.get("retrieved"):  # not kept by older versions
+        if row.get("retrieved"):
             cells["retrieved"] = json.loads(row["retrieved"])
     if row["phase"] == "tune":  # a trial is judged by its score alone; older ones looked at more
         beyond = ("/train/", "curve/0/", "/mean cosine")

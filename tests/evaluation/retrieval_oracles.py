@@ -33,7 +33,9 @@ def ranked(scores: np.ndarray, grades: np.ndarray) -> np.ndarray:
 
 def query_metrics(scores: np.ndarray, positive: np.ndarray, ks: tuple[int, ...]) -> list[float] | None:
     """R@k …, AP and AP@R of appendix I.3 for one query; None if it has no positive."""
-    hits = ranked(scores, positive.astype(int))
+    hits = np.zeros(len(scores), dtype=int)  # in the order of the ranking
+    before = sorted((scores[~positive] >= own - TIE).sum() for own in scores[positive])
+    hits[[j + negatives for j, negatives in enumerate(before)]] = 1
     total = hits.sum()
     if total == 0:
         return None
