@@ -6,6 +6,7 @@ before those in `results/reference/`.
 """
 
 import json
+import shlex
 from functools import cached_property
 from pathlib import Path
 
@@ -76,11 +77,13 @@ class Results:
         if ledger.empty:
             ledger = self.committed.ledger(study, self.scale)
         if ledger.empty:
-            raise UserError(
-                f"no results of study {study!r} at scale {self.scale!r} "
-                f"(python -m benchmark run {study} --scale {self.scale})"
-            )
+            raise UserError(f"no results of study {study!r} at scale {self.scale!r} ({self.command(study)})")
         return joined(ledger, self.runs)
+
+    def command(self, study: str) -> str:
+        """What to type to get results of a study."""
+        there = ["--results", str(self.root)] if self.root != Path("results") else []
+        return shlex.join(["python", "-m", "benchmark", "run", study, "--scale", self.scale, *there])
 
     def nothing(self) -> pd.DataFrame:
         """The frame of a study that has not been run."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmark.bench import Row, row
-from benchmark.running.worker import keep_memory
+from benchmark.running import memory
 from benchmark.spec import RunSpec
 
 IMAGES = 128
@@ -89,7 +89,7 @@ def _plain_features(spec: RunSpec, root: Path, worker: int, workers: int) -> Cal
 
 
 def _chunked_features(spec: RunSpec, root: Path, worker: int, workers: int) -> Callable[[], None]:
-    keep_memory()
+    memory.keep()
     from benchmark.datasets._folder import open_folder
     from benchmark.training.features import _images, _network, parts
 
@@ -145,7 +145,7 @@ def _stage_model() -> Any:
 
 
 def _stage_step(spec: RunSpec, root: Path, worker: int, workers: int) -> Callable[[], None]:
-    keep_memory()
+    memory.keep()
     import torch
 
     from benchmark.training.features import Features
@@ -169,7 +169,7 @@ def _stage_step(spec: RunSpec, root: Path, worker: int, workers: int) -> Callabl
 
 
 def _stage_alone(spec: RunSpec, root: Path, worker: int, workers: int) -> Callable[[], None]:
-    keep_memory()
+    memory.keep()
     import torch
 
     model = _stage_model()
@@ -185,7 +185,7 @@ def _stage_alone(spec: RunSpec, root: Path, worker: int, workers: int) -> Callab
 
 
 def _whole_step(spec: RunSpec, root: Path, worker: int, workers: int) -> Callable[[], None]:
-    keep_memory()
+    memory.keep()
     import torch
 
     from benchmark.datasets._folder import open_folder

@@ -205,8 +205,7 @@ class Store:
             return _rows(path)
         except Foreign as problem:
             raise UserError(
-                f"{path}: {problem}; the command that ran the study makes it anew from the stored runs "
-                f"(python -m benchmark run {study} --scale {scale} --results {self.results} …)"
+                f"{path}: {problem}; the command that ran the study makes it anew from the stored runs"
             ) from None
 
     def _tables(self, columns: list[str] | None, repair: bool) -> list["pa.Table"]:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from benchmark.errors import UserError
 from benchmark.planning.estimate import in_words
 from benchmark.planning.study import Study
+from benchmark.running import memory
 from benchmark.running.pools import Pool
-from benchmark.running.worker import keep_memory
 from benchmark.spec import RunSpec
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _open(futures: list[Future], pool: Pool) -> bool:
 
 def compute(spec: RunSpec, data: Path, device: str | None) -> None:
     """A worker's part: takes chunks until none are left."""
-    keep_memory()
+    memory.keep()
     import torch
 
     from benchmark.datasets import open_dataset

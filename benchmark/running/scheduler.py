@@ -19,7 +19,8 @@ from benchmark.planning.plan import Family, Known
 from benchmark.results.store import Outcome, Store, outcome_of
 from benchmark.running.pools import Death, Pool
 from benchmark.running.progress import Progress
-from benchmark.running.worker import GRACE, Job, failure, late, row, work
+from benchmark.running.watch import GRACE
+from benchmark.running.worker import Job, failure, row, work
 from benchmark.spec import RunSpec
 
 LIVES = 3  # a run that was there so often when a worker died, the last time alone, is what kills them
@@ -179,15 +180,14 @@ class Scheduler:
 
     def _collect(self) -> None:
         done, others = wait(self.flying, timeout=POLL, return_when=FIRST_COMPLETED)
-        for future in [
-            *done,
-            *(future for future in others if self._overdue(self.flying[future], 2 * GRACE)),
-        ]:
+        lost = [future for future in others if self._overdue(self.flying[future], 2 * GRACE)]
+        for future in [*done, *lost]:
             flight = self.flying.pop(future)
             if self.pool.devices:
                 self.devices.append(flight.device)
             self.progress.landed(flight.spec)
             death = self.pool.death(future) if future in done else Death("its worker does not answer")
+            future.cancel()  # a cluster might go on with what is lost
             finished = self._after_death(flight, death) if death else _row(future)
             if finished is None:
                 continue
@@ -205,11 +205,15 @@ class Scheduler:
         """A run whose worker died is tried again, at last alone; None, or its row if it is the killer."""
         spec = flight.spec
         if self._overdue(flight):
-            return row(spec, failure("timeout", f"{self._trace(spec)}{late(self.job)}"), self.job)
+            return row(spec, failure("timeout", f"{self._trace(spec)}{self.job.late()}"), self.job)
         self.deaths[spec.run_id] += 1
         if death.certain or (flight.alone and self.deaths[spec.run_id] >= LIVES):
-            times = f"{self.deaths[spec.run_id]} times, at last with no other run beside it"
-            reason = f"{self._trace(spec)}the run ended its process {'' if death.certain else times}: {death.reason}"
+            times = (
+                ""
+                if death.certain
+                else f" {self.deaths[spec.run_id]} times, at last with no other run beside it"
+            )
+            reason = f"{self._trace(spec)}the run ended its process{times}: {death.reason}"
             return row(spec, failure(death.status, reason), self.job)
         self.claims.release(spec.run_id)
         if self.deaths[spec.run_id] >= LIVES - 1:

@@ -4,30 +4,25 @@
 its traceback; only a full disk is passed on, because no other run could be stored either.
 """
 
-import contextlib
-import ctypes
-import faulthandler
 import importlib
 import json
 import os
 import signal
-import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from benchmark.errors import FULL, UserError
 from benchmark.planning.identity import EXECUTOR, code_of
-from benchmark.running import provenance
+from benchmark.running import memory, provenance
+from benchmark.running.watch import TimeLimit, watched
 from benchmark.spec import FIELDS, RunSpec
 
-GRACE = 10.0  # seconds after the time limit in which a run may still stop by itself
 THREAD_LIMITS = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
 
@@ -48,16 +43,15 @@ class Job:
     def trace(self, spec: RunSpec) -> Path | None:
         return self.crashes / f"{spec.run_id}.txt" if self.crashes else None
 
-
-class TimeLimit(BaseException):
-    """A run takes too long. Not an Exception, so that no loss can hold it up."""
+    def late(self) -> str:
+        return f"not finished after {self.time_limit:g} s, the --time-limit"
 
 
 def work(spec: RunSpec, job: Job) -> dict[str, Any]:
     """The row of a run."""
-    keep_memory()
+    memory.keep()
     run = resolved(job.executor)  # loads torch, which should not count as time of the first run
-    reset_peak_memory()
+    memory.reset_peak()
     started = time.perf_counter()
     try:
         if job.same_code and spec.code and spec.code != (now := code_of(spec.method, job.executor)):
@@ -66,10 +60,10 @@ def work(spec: RunSpec, job: Job) -> dict[str, Any]:
                 "meanwhile, or a worker with another version of the project; type the same command again"
             )
         checkpoint = job.checkpoints / f"{spec.run_id}.pt" if job.checkpoints else None
-        with watched(spec, job):
+        with watched(job.time_limit, job.trace(spec)):
             result = run(spec, data=job.data, threads=1, device=job.device, checkpoint=checkpoint)
     except TimeLimit:
-        result = failure("timeout", f"{traceback.format_exc()}{late(job)}")
+        result = failure("timeout", f"{traceback.format_exc()}{job.late()}")
     except SystemExit as problem:
         result = failure("error", f"{traceback.format_exc()}the run called sys.exit({problem.code!r})")
     except Exception as problem:
@@ -79,59 +73,7 @@ def work(spec: RunSpec, job: Job) -> dict[str, Any]:
         if isinstance(problem, UserError):  # it says all there is to say
             result["error"] = str(problem)
     seconds = time.perf_counter() - started
-    return row(spec, result, job) | {"seconds": seconds, "peak_memory_mb": peak_memory_mb()}
-
-
-def late(job: Job) -> str:
-    return f"not finished after {job.time_limit:g} s, the --time-limit"
-
-
-@contextlib.contextmanager
-def watched(spec: RunSpec, job: Job) -> Iterator[None]:
-    """Ends the block with TimeLimit when it takes too long.
-
-    A block that crashes, or hangs in compiled code and hears no exception, takes the process with it; where it
-    was is then left as a file.
-    """
-    with contextlib.ExitStack() as stack:
-        if file := _opened(job.trace(spec)):
-            stack.callback(Path(file.name).unlink, missing_ok=True)
-            stack.enter_context(file)
-            faulthandler.enable(file)
-            stack.callback(faulthandler.disable)
-            if job.time_limit is not None:
-                faulthandler.dump_traceback_later(job.time_limit + GRACE, exit=True, file=file)
-                stack.callback(faulthandler.cancel_dump_traceback_later)
-        if job.time_limit is not None:
-            stack.callback(_interrupt(job.time_limit))
-        yield
-
-
-def _opened(path: Path | None) -> TextIO | None:
-    try:
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            return path.open("w")
-    except OSError:  # a worker elsewhere may not be able to write there: then it leaves no trace
-        pass
-    return None
-
-
-def _interrupt(seconds: float) -> Callable[[], object]:
-    """Raises TimeLimit in this thread later; returns what calls that off."""
-    # of a Dask worker; signals reach the main one only
-    if threading.current_thread() is not threading.main_thread():
-        thread, limit = ctypes.c_ulong(threading.get_ident()), ctypes.py_object(TimeLimit)
-        timer = threading.Timer(seconds, ctypes.pythonapi.PyThreadState_SetAsyncExc, (thread, limit))
-        timer.start()
-        return timer.cancel
-
-    def stop(*signal_and_frame: object) -> None:
-        raise TimeLimit
-
-    signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    return lambda: signal.setitimer(signal.ITIMER_REAL, 0)
+    return row(spec, result, job) | {"seconds": seconds, "peak_memory_mb": memory.peak_mb()}
 
 
 def failure(status: str, error: str) -> dict[str, Any]:
@@ -191,43 +133,6 @@ def status_of(problem: BaseException) -> str:
     words = f"{type(problem).__name__}: {problem}".lower()
     memory = isinstance(problem, MemoryError) or "out of memory" in words or "can't allocate memory" in words
     return "out_of_memory" if memory or "outofmemory" in words else "error"
-
-
-@cache
-def keep_memory() -> None:
-    """Lets this process keep the memory it has had: handing large blocks back after each step takes half of the time.
-
-    What MALLOC_MMAP_THRESHOLD_ and MALLOC_TRIM_THRESHOLD_ say in an environment, for a process that has begun (glibc only).
-    """
-    with contextlib.suppress(OSError, AttributeError):
-        allocator = ctypes.CDLL(None)
-        allocator.mallopt(-3, 2**30)  # M_MMAP_THRESHOLD: blocks below this come from the heap
-        allocator.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD: so much may lie idle at its end
-
-
-def reset_peak_memory() -> None:
-    """Sets the peak of this process back, so that a run is not charged with an earlier one (Linux only)."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_available():
-        torch.cuda.reset_peak_memory_stats()
-
-
-def peak_memory_mb() -> float:
-    """Of the graphics card where there is one, else of the process."""
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_available():
-        return torch.cuda.max_memory_allocated() / 2**20
-    try:
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) / 1024
-    except OSError:
-        pass
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def start_process() -> None:

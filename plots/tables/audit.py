@@ -68,10 +68,7 @@ CAPTION = (
 @made_from()
 def audit(results: Results) -> list[Table]:
     if not results.studies():
-        raise UserError(
-            f"no study has results at scale {results.scale!r} "
-            f"(python -m benchmark run main --scale {results.scale})"
-        )
+        raise UserError(f"no study has results at scale {results.scale!r} ({results.command('main')})")
     return [_table(study, alike, results) for study, alike in results.distinct().items()]
 
 

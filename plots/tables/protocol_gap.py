@@ -49,7 +49,7 @@ def protocol_gap(results: Results) -> list[Table]:
     if not tables:
         raise UserError(
             f"no study at scale {results.scale!r} has finished runs under both protocols "
-            f"(python -m benchmark run main --scale {results.scale})"
+            f"({results.command('main')})"
         )
     return tables
 

@@ -36,7 +36,7 @@ def reality_check(frame: pd.DataFrame, results: Results) -> list[Table]:
     if not boards:
         raise UserError(
             f"no two methods of study 'reality_check' have finished at scale {results.scale!r} "
-            f"(python -m benchmark run reality_check --scale {results.scale})"
+            f"({results.command('reality_check')})"
         )
     return [
         _table(name, boards[name], frame[frame["dataset"] == name], results.scale)

@@ -54,7 +54,7 @@ def robustness_slopes(results: Results) -> list[Table]:
     if not tables:
         raise UserError(
             f"no study at scale {results.scale!r} varies the noise or the number of training classes "
-            f"(python -m benchmark run robustness --scale {results.scale})"
+            f"({results.command('robustness')})"
         )
     return tables
 

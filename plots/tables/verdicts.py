@@ -44,7 +44,7 @@ def verdicts(results: Results) -> list[Table]:
     if not tables:
         raise UserError(
             f"no study at scale {results.scale!r} has two methods with finished runs "
-            f"(python -m benchmark run main --scale {results.scale})"
+            f"({results.command('main')})"
         )
     return tables
 

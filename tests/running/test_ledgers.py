@@ -42,7 +42,7 @@ def test_a_damaged_ledger_is_named_and_made_anew_without_training(desk: Desk, un
     told = desk.call("archive", "--scale", "quick")
     assert told.returncode == 2
     assert f"{ledger.relative_to(desk.folder)}: cannot be read" in told.stderr
-    assert "python -m benchmark run small --scale quick" in told.stderr
+    assert "makes it anew from the stored runs" in told.stderr
     done = desk.run()
     assert done.returncode == 0, done.stderr
     assert "small.parquet.aside" in done.stderr
