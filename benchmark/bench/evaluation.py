@@ -162,9 +162,9 @@ def _birds(n: int) -> np.ndarray:
 def _as_in_a_run() -> None:
     import torch
 
-    from benchmark.running.worker import keep_memory
+    from benchmark.running import memory
 
-    keep_memory()
+    memory.keep()
     torch.set_num_threads(1)
 
 

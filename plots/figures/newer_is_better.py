@@ -32,8 +32,8 @@ def newer_is_better(frame: pd.DataFrame, results: Results) -> Drawing:
     """All methods by mean with intervals, and by year: does newer mean better under equal tuning?"""
     boards = {board.dataset: board for board in sorted(leaderboards(frame), key=lambda board: board.protocol)}
     if not boards:
-        told = f"study 'reality_check' has no two methods with finished runs ({results.command('reality_check')})"
-        raise UserError(told)
+        command = results.command("reality_check")
+        raise UserError(f"study 'reality_check' has no two methods with finished runs ({command})")
     names = [name for name in datasets(frame) if name in boards]
     most = max(board.scores.shape[1] for board in boards.values())
     made, axes = figure(
