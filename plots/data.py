@@ -48,7 +48,7 @@ class Results:
         seen: dict[str, set[frozenset[str]]] = {}
         found = {}
         for study in self.studies():
-            of_parts = self.frame(study).groupby(["dataset", "protocol"])["run_id"]
+            of_parts = self._ledger(study).groupby(["dataset", "protocol"])["run_id"]
             parts = {frozenset(ids) for _, ids in of_parts}
             same = [other for other, of_other in seen.items() if parts <= of_other]
             if same:
@@ -72,10 +72,12 @@ class Results:
             self._frames[study] = self._joined(study)
         return self._frames[study].copy(deep=False)  # writing to one changes no other
 
+    def _ledger(self, study: str) -> pd.DataFrame:
+        made_here = self.store.ledger(study, self.scale)
+        return self.committed.ledger(study, self.scale) if made_here.empty else made_here
+
     def _joined(self, study: str) -> pd.DataFrame:
-        ledger = self.store.ledger(study, self.scale)
-        if ledger.empty:
-            ledger = self.committed.ledger(study, self.scale)
+        ledger = self._ledger(study)
         if ledger.empty:
             raise UserError(f"no results of study {study!r} at scale {self.scale!r} ({self.command(study)})")
         return joined(ledger, self.runs)

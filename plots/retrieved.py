@@ -6,15 +6,16 @@ A run's column `retrieved` holds the nearest images of a fixed sample of queries
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from PIL import Image
+from PIL import Image, ImageOps
 
 from benchmark.datasets import at_hand, open_dataset
+from benchmark.datasets._dataset import Dataset, FileSource
 from benchmark.errors import UserError
 from plots import style
 from plots.data import Results, datasets, final, finished
@@ -30,24 +31,36 @@ class Album:
     dataset: str
     data: Path
 
-    @cached_property
-    def opened(self):
-        try:
-            return open_dataset(self.dataset, self.data) if at_hand(self.dataset, self.data) else None
-        except UserError:  # moved, or not whole: labels stand in the place of images
-            return None
+    @property
+    def opened(self) -> Dataset | None:
+        return _opened(self.dataset, self.data)
 
     def name(self, level: int, label: int) -> str:
         return self.opened.names[level][label] if self.opened else f"class {label}"
 
     def thumbnail(self, index: int, side: int) -> np.ndarray:
         """(side, side, 3): the middle square of the image."""
-        pixels = self.opened.source.read(index)
-        image = Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels).convert("RGB")
+        assert self.opened is not None
+        source = self.opened.source
+        if isinstance(source, FileSource):  # read at about the size that is wanted: four times as fast
+            file = Image.open(source.path(index))
+            file.draft("RGB", (2 * side, 2 * side))
+            image = ImageOps.exif_transpose(file).convert("RGB")
+        else:
+            pixels = source.read(index)
+            image = Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels).convert("RGB")
         short = min(image.size)
         left, top = (image.width - short) // 2, (image.height - short) // 2
         square = image.crop((left, top, left + short, top + short))
         return np.asarray(square.resize((side, side), Image.Resampling.LANCZOS))
+
+
+@cache
+def _opened(dataset: str, data: Path) -> Dataset | None:
+    try:
+        return open_dataset(dataset, data) if at_hand(dataset, data) else None
+    except UserError:  # moved, or not whole: labels stand in the place of images
+        return None
 
 
 @dataclass(frozen=True)
@@ -62,7 +75,8 @@ class Retrieved:
     queries: np.ndarray  # (q,) indices of images
     labels: dict[int, tuple[int, ...]]  # of every image named here, finest first
     found: dict[str, dict[int, np.ndarray]]  # method → seed → (q, 10) indices, nearest first
-    cosine: dict[str, np.ndarray] = field(default_factory=dict)  # method → (q, 10), of its first seed
+    cosine: dict[str, np.ndarray]  # method → (q, 10), of its first seed
+    run_ids: dict[str, tuple[str, ...]]  # method → its runs
 
     @property
     def methods(self) -> list[str]:
@@ -121,7 +135,8 @@ def _of(study: str, results: Results, dataset: str, protocol: str, runs: pd.Data
         found.setdefault(row["method"], {})[row["seed"]] = np.array(told["found"])
         cosine.setdefault(row["method"], np.array(told["cosine"]))
     album = Album(dataset, results.data)
-    return Retrieved(study, results.scale, dataset, protocol, album, queries, labels, found, cosine)
+    ids = {str(method): tuple(part["run_id"]) for method, part in runs.groupby("method")}
+    return Retrieved(study, results.scale, dataset, protocol, album, queries, labels, found, cosine, ids)
 
 
 def confused_pairs(kept: Retrieved) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from plots.data import Results
 from plots.retrieved import Album, Retrieved, retrieved
 
 SIDE = 56  # pixels of a thumbnail
-IMAGES = 1200  # thumbnails of a data set; more queries are left out, so that the page stays below 12 MB
+IMAGES = 2000  # thumbnails of a data set; more queries are left out, so that the page stays below 12 MB
 ACROSS = 40  # thumbnails in a row of the sprite
 GREY, PHOTO = 16, 62  # colours of letters, quality of photos
 

@@ -59,7 +59,7 @@ def _rows(kept: Retrieved) -> list[Row]:
             cells = {
                 "query": Cell(text=kept.album.name(0, pair["query"])),
                 "taken": Cell(text=kept.album.name(0, pair["taken"])),
-                "share": Cell(100 * pair["share"]),
+                "share": Cell(100 * pair["share"], run_ids=kept.run_ids[method]),
                 "others": Cell(100 * pair["others"]),
             }
             rows.append(Row(style.title(method), cells, keys))

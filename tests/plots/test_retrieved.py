@@ -64,6 +64,7 @@ def test_confusions_are_a_table_with_names_of_classes(kept):
     dataset = next(retrieved(kept)).album.opened
     assert {row.cells["query"].text for row in table.rows()} <= set(dataset.names[0])
     assert "40 queries" in " ".join(table.caption)
+    assert table.ran
 
 
 @pytest.mark.parametrize("name", ["neighbours", "confused_classes"])
