@@ -73,7 +73,8 @@ class Session:
         if todo or waiting:
             here = self.options.backend != "dask" and self.options.executor == EXECUTOR  # the data are
             if here:
-                say("\n".join(checked(self.studies, todo.values(), self.options.data)))
+                for line in checked(self.studies, todo.values(), self.options.data):
+                    say(line)
             self.pool = open_pool(self.options.backend, self.options.jobs, self.options.address)
             estimate = Estimate(outcomes.values())
             seconds = estimate.total(todo.values(), waiting, self.pool.slots())

@@ -40,9 +40,10 @@ def checked(studies: Iterable[Study], specs: Iterable[RunSpec], data: Path) -> l
     fields = ("dataset", "train_classes", "test_classes", "protocol", "validation_share", "distractors",
               "sampler", "batch_size", "per_class")  # fmt: skip
     distinct = {(*(getattr(s, f) for f in fields), s.image_noise > 0): s for s in specs}
+    opened = {name: open_dataset(name, data) for name in sorted({spec.dataset for spec in distinct.values()})}
     lines: dict[str, list[str]] = {}
     for spec in distinct.values():
-        dataset = open_dataset(spec.dataset, data)
+        dataset = opened[spec.dataset]
         view = training_view(dataset, spec)
         validation_indices(dataset, spec)
         query, _ = test_indices(dataset, spec)
