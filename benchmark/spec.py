@@ -47,6 +47,9 @@ class RunSpec:
     label_noise_excludes_true: bool = False  # whether the drawn label must differ from the true one
     image_noise: float = 0.0  # share of training images replaced by distractors
     distractors: str = ""  # folder of distractor images ("": those of the data set, where it has some)
+    judged_on: str = later("")  # another data set, whose test side is what is judged
+    # more images in the gallery: "rest", those of test classes that are not judged, or data sets, separated by commas
+    gallery_distractors: str = later("")
     # images
     image_size: int = 32  # side of what the network sees
     resize: int = 0  # test: resize the shorter side to this before the centre crop (0: to image_size)
@@ -107,6 +110,8 @@ class RunSpec:
     def __post_init__(self) -> None:
         for f in dataclasses.fields(self):
             object.__setattr__(self, f.name, _checked(f.name, getattr(self, f.name), f.type))
+        if self.judged_on == self.dataset:
+            object.__setattr__(self, "judged_on", "")  # one run has one id
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise unknown(name, getattr(self, name), choices)
@@ -164,6 +169,14 @@ class RunSpec:
 
     def __hash__(self) -> int:
         return hash(self.run_id)
+
+    def elsewhere(self) -> list["RunSpec"]:
+        """What the run sees of other data sets than its own: plain images, as specs on these."""
+        more = () if self.gallery_distractors == "rest" else self.gallery_distractors.split(",")
+        plain = {"judged_on": "", "gallery_distractors": "", "views": 1, "image_noise": 0.0, "data": ""}
+        return [
+            self.replace(dataset=name.strip(), **plain) for name in (self.judged_on, *more) if name.strip()
+        ]
 
     def replace(self, **changes: object) -> "RunSpec":
         """A copy with changed fields; `{"params.lam": 0.4}` changes one parameter of the loss."""

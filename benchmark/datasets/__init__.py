@@ -75,6 +75,7 @@ OPTIONS = {  # after a "?", as in ./birds.csv?split=class&seed=3
     "split": "class: half of the classes at random; order: the first half; column: as the table says (your own data)",
     "seed": "of the random split (your own data)",
     "label": "the table's column of class names",
+    "script": "latin, greek, cyrillic, armenian, georgian: only its letters (glyphs)",
 }
 
 

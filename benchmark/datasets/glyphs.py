@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.datasets._dataset import ArraySource, Dataset
+from benchmark.errors import unknown
 from benchmark.files import kept_array
 from benchmark.seeds import seed
 
@@ -26,8 +27,10 @@ MIN_FACES = 12  # a character must exist in so many typefaces
 LAYOUT = 1  # raise when the drawing changes
 
 
-@lru_cache(maxsize=2)  # a worker does many runs on it
-def open(root: Path) -> Dataset:
+@lru_cache(maxsize=6)  # a worker does many runs on it
+def open(root: Path, script: str = "") -> Dataset:
+    if script and script.upper() not in SCRIPTS:
+        raise unknown("script", script, [name.lower() for name in SCRIPTS])
     faces = _faces()
     key = hashlib.sha256(f"{LAYOUT} {SIDE} {POINT} {BASELINE} {MIN_FACES}".encode())
     for face in faces:
@@ -44,16 +47,17 @@ def open(root: Path) -> Dataset:
     by_class = np.array(rows, dtype=np.int64)  # (classes, 3)
     labels = by_class[[class_of[c] for c, _ in letters]]  # (n, 3)
     in_train = labels[:, 0] < len(characters) // 2
+    chosen = labels[:, 2] == levels[2].index(script.upper()) if script else np.full(len(labels), True)
     return Dataset(
-        name="glyphs",
+        name=f"glyphs?script={script}" if script else "glyphs",
         levels=("character", "base letter", "script"),
         labels=labels,
         names=tuple(tuple(level) for level in levels),
-        train=np.flatnonzero(in_train),
-        query=np.flatnonzero(~in_train),
+        train=np.flatnonzero(in_train & chosen),
+        query=np.flatnonzero(~in_train & chosen),
         gallery=None,
         source=ArraySource(images),
-        fingerprint=hashlib.sha256(images.tobytes() + labels.tobytes()).hexdigest()[:16],
+        fingerprint=hashlib.sha256(images.tobytes() + labels.tobytes() + script.encode()).hexdigest()[:16],
         distractors=ArraySource(others),
     )
 

@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import baselines
-from benchmark.datasets import pinned_weights
+from benchmark.datasets import check_name, pinned_weights
 from benchmark.errors import UserError, unknown
 from benchmark.planning import settings
 from benchmark.planning.checks import GIVEN, vary_keys
@@ -133,7 +133,11 @@ def resolved(
     if fields.get("weights"):
         made_of["weights"] = pinned_weights(fields.pop("weights"), identity.data)
     names = {"dataset": dataset, "method": method, "protocol": protocol, "params": typed}
-    return RunSpec(**{**names, **made_of, **fields})
+    spec = RunSpec(**{**names, **made_of, **fields})
+    for other in spec.elsewhere():
+        check_name(other.dataset)
+    contents = [made_of["data"], *(identity.content(other.dataset) for other in spec.elsewhere())]
+    return spec.replace(data="+".join(filter(None, contents))) if any(contents[1:]) else spec
 
 
 def _typed(value: Any, default: Any) -> Any:

@@ -37,7 +37,7 @@ def checked(studies: Iterable[Study], specs: Iterable[RunSpec], data: Path) -> l
     for study in studies:
         for name in study.datasets:
             settings.setdefault(name, set()).add(study.setting)
-    fields = ("dataset", "train_classes", "test_classes", "protocol", "validation_share", "distractors",
+    fields = ("dataset", "judged_on", "train_classes", "test_classes", "protocol", "validation_share", "distractors",
               "sampler", "batch_size", "per_class")  # fmt: skip
     distinct = {(*(getattr(s, f) for f in fields), s.image_noise > 0): s for s in specs}
     opened = {name: open_dataset(name, data) for name in sorted({spec.dataset for spec in distinct.values()})}
@@ -46,7 +46,8 @@ def checked(studies: Iterable[Study], specs: Iterable[RunSpec], data: Path) -> l
         dataset = opened[spec.dataset]
         view = training_view(dataset, spec)
         validation_indices(dataset, spec)
-        query, _ = test_indices(dataset, spec)
+        judged = open_dataset(spec.judged_on, data) if spec.judged_on else dataset
+        query, _ = test_indices(judged, spec)
         if spec.sampler == "hierarchical":
             supers = view.levels[:, dataset.super_level] if len(dataset.levels) > 1 else None
             generator = numpy_generator("check")
@@ -58,7 +59,7 @@ def checked(studies: Iterable[Study], specs: Iterable[RunSpec], data: Path) -> l
                 *dataset.notes,
             ],
         )
-        used = (view.classes, len(np.unique(dataset.labels[query, 0])))
+        used = (view.classes, len(np.unique(judged.labels[query, 0])))
         if spec.train_classes or spec.test_classes:
             told.append(f"of these classes {used[0]} are trained on and {used[1]} are tested on")
     return [line for told in lines.values() for line in dict.fromkeys(told)]
@@ -69,7 +70,8 @@ def prepare(specs: Iterable[RunSpec], data: Path, pool: Pool) -> None:
     from benchmark.datasets import open_dataset
     from benchmark.training.features import parts, room, signature
 
-    for spec in {signature(spec): spec for spec in specs if spec.lane != "end_to_end"}.values():
+    needed = [seen for spec in specs if spec.lane != "end_to_end" for seen in (spec, *spec.elsewhere())]
+    for spec in {signature(spec): spec for spec in needed}.values():
         found = parts(open_dataset(spec.dataset, data), spec, data)
         kept = [part.kept for part in found]
         if not all(one.path.exists() for one in kept):

@@ -164,14 +164,26 @@ def open_inputs(
     spec: RunSpec, dataset: Dataset, view: TrainingView, data: Path, device: torch.device
 ) -> tuple[Inputs, Backbone | None, int]:
     """The inputs, the backbone to train (none in the frozen lane, the rest of it in the stage lane) and its features."""
-    if spec.lane == "frozen":
-        found = features(dataset, spec, data, device=device.type)
-        return FeatureInputs(spec, view, found, device), None, found.dim
-    backbone = build_seeded_backbone(spec, data)
-    if spec.lane == "stage":
-        _, stage = backbone.cut(spec.trainable)
-        found = features(dataset, spec, data, device=device.type)
-        return FeatureInputs(spec, view, found, device), stage, backbone.out_features
+    backbone = None if spec.lane == "frozen" else build_seeded_backbone(spec, data)
+    inputs = inputs_of(spec, dataset, view, data, device, backbone)
+    if backbone is None:
+        assert isinstance(inputs, FeatureInputs)
+        return inputs, None, inputs.found.dim
+    trained = backbone.cut(spec.trainable)[1] if spec.lane == "stage" else backbone
+    return inputs, trained, backbone.out_features
+
+
+def inputs_of(
+    spec: RunSpec,
+    dataset: Dataset,
+    view: TrainingView,
+    data: Path,
+    device: torch.device,
+    backbone: Backbone | None,
+) -> Inputs:
+    if spec.lane != "end_to_end":
+        return FeatureInputs(spec, view, features(dataset, spec, data, device=device.type), device)
+    assert backbone is not None
     if isinstance(dataset.source, ArraySource):
-        return ArrayInputs(spec, dataset, view, backbone, device), backbone, backbone.out_features
-    return FileInputs(spec, dataset, view, data, backbone, device), backbone, backbone.out_features
+        return ArrayInputs(spec, dataset, view, backbone, device)
+    return FileInputs(spec, dataset, view, data, backbone, device)

@@ -12,7 +12,15 @@ import torch
 from baselines.contextual import context_loss
 from benchmark.datasets._ceiling import ceiling
 from benchmark.datasets._dataset import ArraySource, Dataset
-from benchmark.evaluation import distance_histograms, health, neighbours, recall_at_1, retrieval_metrics
+from benchmark.errors import UserError
+from benchmark.evaluation import (
+    distance_histograms,
+    health,
+    neighbours,
+    recall_among_distractors,
+    recall_at_1,
+    retrieval_metrics,
+)
 from benchmark.seeds import numpy_generator
 from benchmark.spec import RunSpec
 from benchmark.training.inputs import Inputs
@@ -22,7 +30,22 @@ from benchmark.training.training_set import TrainingView
 
 MONITORED_BATCHES = 8  # L_context is monitored on the same few batches after every epoch
 MONITORED_EPS = 0.05  # with the ε of the main setting, whatever the method
+TIMES = (1, 2, 3, 5, 7, 10)  # the size of the gallery: how many distractors are added to it
 KEPT_QUERIES, KEPT_NEAREST = 200, 10  # whose neighbours stay with a final run, to be looked at
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """The test side of a data set, which need not be the one that is trained on, and images of none of its classes."""
+
+    dataset: Dataset
+    query: np.ndarray
+    gallery: np.ndarray | None
+    inputs: Inputs
+    distractors: tuple[tuple[Inputs, np.ndarray], ...] = ()  # inputs and samples of them
+
+    def labels(self, indices: np.ndarray) -> np.ndarray:
+        return self.dataset.labels[indices]  # (n, levels)
 
 
 @dataclass(frozen=True)
@@ -31,9 +54,8 @@ class Judge:
     dataset: Dataset
     view: TrainingView
     validation: np.ndarray  # held-out training samples, with protocol = validation
-    query: np.ndarray
-    gallery: np.ndarray | None
     inputs: Inputs
+    test: TestSet
     model: EmbeddingModel
 
     def _embed(self, chunks: Iterable[torch.Tensor]) -> torch.Tensor:
@@ -49,14 +71,10 @@ class Judge:
         judged: dict[str, float] = {}
         if self.spec.protocol == "validation":
             z = self._embed(self.inputs.plain(self.validation))
-            judged["val/R@1"] = judged["score"] = recall_at_1(z, self._labels(self.validation)[:, 0])
+            judged["val/R@1"] = judged["score"] = recall_at_1(z, self.dataset.labels[self.validation, 0])
         else:
-            z = self._embed(self.inputs.plain(self.query))
-            gallery = None if self.gallery is None else self._embed(self.inputs.plain(self.gallery))
-            others = None if self.gallery is None else self._labels(self.gallery)[:, 0]
-            judged["test/R@1"] = judged["score"] = recall_at_1(
-                z, self._labels(self.query)[:, 0], gallery, others
-            )
+            z, labels, against, others = self._tested()
+            judged["test/R@1"] = judged["score"] = recall_at_1(z, labels, against, others)
         if self.spec.phase == "final":
             z = self._embed(self.inputs.plain_train(np.arange(len(self.view.indices))))
             judged = {"train/R@1": recall_at_1(z, self.view.labels)} | judged
@@ -64,8 +82,13 @@ class Judge:
                 judged |= self._monitored(z)
         return judged | {"mean cosine": float(z.double().mean(0).square().sum())}
 
-    def _labels(self, indices: np.ndarray) -> np.ndarray:
-        return self.dataset.labels[indices]  # (n, levels)
+    def _tested(self) -> tuple[torch.Tensor, np.ndarray, torch.Tensor | None, np.ndarray | None]:
+        """Embeddings and labels of the queries and, where there is one, of the gallery."""
+        test = self.test
+        z, labels = self._embed(test.inputs.plain(test.query)), test.labels(test.query)
+        if test.gallery is None:
+            return z, labels, None, None
+        return z, labels, self._embed(test.inputs.plain(test.gallery)), test.labels(test.gallery)
 
     def _monitored(self, z: torch.Tensor) -> dict[str, float]:
         spec, labels = self.spec, self.view.labels
@@ -86,10 +109,8 @@ class Judge:
 
     def finally_(self) -> tuple[dict[str, float], dict[str, list], dict[str, object]]:
         """Everything about the test set: each level, re-ranking, health, the ceiling of the data; histograms; what was found."""
-        dataset, labels = self.dataset, self._labels(self.query)
-        z = self._embed(self.inputs.plain(self.query))
-        against = None if self.gallery is None else self._embed(self.inputs.plain(self.gallery))
-        others = None if self.gallery is None else self._labels(self.gallery)
+        dataset = self.test.dataset
+        z, labels, against, others = self._tested()
         found = retrieval_metrics(
             z, labels, against, others, ks=self.spec.ks, levels=dataset.levels, rerank=self.spec.rerank
         )
@@ -98,28 +119,52 @@ class Judge:
             plain = name.removesuffix(f"/{dataset.levels[0]}")
             metrics[plain if plain.startswith("rerank") else f"test/{plain}"] = value
         metrics |= {f"health/{name}": value for name, value in health(z, labels[:, 0]).items()}
-        if isinstance(dataset.source, ArraySource) and self.gallery is None:
-            metrics["data/ceiling R@1"] = ceiling(dataset.source.array[self.query], labels[:, 0])
+        if isinstance(dataset.source, ArraySource) and against is None:
+            metrics["data/ceiling R@1"] = ceiling(dataset.source.array[self.test.query], labels[:, 0])
         if dataset.missing:
             metrics["data/missing images"] = dataset.missing
+        if self.test.distractors:
+            metrics |= self._among_distractors(z, labels, against, others)
         return metrics, distance_histograms(z, labels[:, 0]), self._retrieved(z, against)
+
+    def _among_distractors(
+        self,
+        z: torch.Tensor,
+        labels: np.ndarray,
+        against: torch.Tensor | None,
+        others: np.ndarray | None,
+    ) -> dict[str, float]:
+        """R@1 with so many times as many images of no query's class in the gallery as it has of its own."""
+        crowd = torch.cat([self._embed(inputs.plain(indices)) for inputs, indices in self.test.distractors])
+        own = len(z if against is None else against)
+        if len(crowd) < own:
+            raise UserError(
+                f"gallery_distractors = {self.spec.gallery_distractors!r} are {len(crowd)} images for a gallery of "
+                f"{own}; expected as many at least: name more data sets, or judge fewer classes (test_classes)"
+            )
+        drawn = numpy_generator("gallery distractors", self.test.dataset.name).permutation(len(crowd))
+        times = [m for m in TIMES if m * own <= len(crowd)]
+        counts = [m * own for m in times]
+        recall = recall_among_distractors(z, labels, crowd[torch.from_numpy(drawn)], counts, against, others)
+        return {f"distractors{m}/R@1": value for m, value in zip(times, recall, strict=True)}
 
     def _retrieved(self, z: torch.Tensor, against: torch.Tensor | None) -> dict[str, object]:
         """The nearest images of a few queries, the same for every method and seed: images by their index in the data set."""
-        draw = numpy_generator("retrieved", self.dataset.name)
-        places = np.sort(draw.choice(len(self.query), min(KEPT_QUERIES, len(self.query)), replace=False))
-        alone = self.gallery is None  # then each query is looked for among the others
+        test, query = self.test, self.test.query
+        draw = numpy_generator("retrieved", test.dataset.name)
+        places = np.sort(draw.choice(len(query), min(KEPT_QUERIES, len(query)), replace=False))
+        alone = test.gallery is None  # then each query is looked for among the others
         near = neighbours(z[places], z if against is None else against, k=KEPT_NEAREST + alone)
         index, cosine = near.index.astype(np.int64), near.cosine
         if alone:
             others = np.argsort(index == places[:, None], axis=1, kind="stable")[:, :KEPT_NEAREST]
             index, cosine = np.take_along_axis(index, others, 1), np.take_along_axis(cosine, others, 1)
         inside = (index < near.gallery).all(axis=0)  # a small gallery has fewer
-        found = (self.query if self.gallery is None else self.gallery)[index[:, inside]]
-        named = np.unique([*self.query[places], *found.ravel()])
+        found = (query if test.gallery is None else test.gallery)[index[:, inside]]
+        named = np.unique([*query[places], *found.ravel()])
         return {
-            "queries": self.query[places].tolist(),
+            "queries": query[places].tolist(),
             "found": found.tolist(),
             "cosine": cosine[:, inside].round(2).tolist(),
-            "labels": {str(i): self.dataset.labels[i].tolist() for i in named},
+            "labels": {str(i): test.dataset.labels[i].tolist() for i in named},
         }

@@ -7,19 +7,27 @@ numbers on the same CPU, bit for bit, whatever ran before it or beside it.
 import time
 from pathlib import Path
 
+import numpy as np
 import torch
 
 import baselines
-from benchmark.datasets import open_dataset
+from benchmark.datasets import embedded, open_dataset
+from benchmark.datasets._dataset import Dataset
 from benchmark.errors import UserError
 from benchmark.seeds import numpy_generator, torch_generator
 from benchmark.spec import RunSpec
-from benchmark.training.inputs import open_inputs
-from benchmark.training.measure import Judge
+from benchmark.training.inputs import Inputs, inputs_of, open_inputs
+from benchmark.training.measure import Judge, TestSet
 from benchmark.training.model import build_model
 from benchmark.training.sampling import batches
 from benchmark.training.trainer import precision, train
-from benchmark.training.training_set import test_indices, training_view, validation_indices
+from benchmark.training.training_set import (
+    TrainingView,
+    rest_indices,
+    test_indices,
+    training_view,
+    validation_indices,
+)
 
 
 def run(
@@ -32,10 +40,15 @@ def run(
     target = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     card = baselines.card(spec.method)
     dataset = open_dataset(spec.dataset, data)
-    if spec.data and spec.data != dataset.fingerprint:
+    others = [open_dataset(other.dataset, data) for other in spec.elsewhere()]
+    planned = [other.dataset for other in (spec, *spec.elsewhere())]
+    now = "+".join(
+        d.fingerprint for d, name in zip((dataset, *others), planned, strict=True) if not embedded(name)
+    )
+    if spec.data and spec.data != now:
         raise UserError(
             f"the data of {spec.dataset!r} have changed since this run was planned ({spec.data}, now "
-            f"{dataset.fingerprint}); type the same command again: other data are other runs"
+            f"{now}); type the same command again: other data are other runs"
         )
     view = training_view(dataset, spec)
     inputs, backbone, features = open_inputs(spec, dataset, view, data, target)
@@ -48,8 +61,12 @@ def run(
         generator=torch_generator("loss", spec.phase, spec.seed),
         **spec.params,
     ).to(target)
-    query, gallery = test_indices(dataset, spec)
-    judge = Judge(spec, dataset, view, validation_indices(dataset, spec), query, gallery, inputs, model)
+    elsewhere = [
+        (found, inputs_of(other, found, TrainingView.none(), data, target, backbone))
+        for found, other in zip(others, spec.elsewhere(), strict=True)
+    ]
+    test = _test_set(spec, (dataset, inputs), elsewhere)
+    judge = Judge(spec, dataset, view, validation_indices(dataset, spec), inputs, test, model)
     order = batches(
         card.sampler if spec.sampler == "method" else spec.sampler,
         view.labels,
@@ -95,3 +112,14 @@ def run(
         "deterministic": target.type
         == "cpu",  # on a card an operation may have no such form: torch only warns
     }
+
+
+def _test_set(spec: RunSpec, own: tuple[Dataset, Inputs], elsewhere: list[tuple[Dataset, Inputs]]) -> TestSet:
+    """What is judged: the test side of the data set or of another, with the distractors that the spec asks for."""
+    (dataset, inputs), *more = elsewhere if spec.judged_on else [own, *elsewhere]
+    query, gallery = test_indices(dataset, spec)
+    if spec.gallery_distractors == "rest":
+        return TestSet(dataset, query, gallery, inputs, ((inputs, rest_indices(dataset, spec)),))
+    return TestSet(
+        dataset, query, gallery, inputs, tuple((i, np.concatenate([d.train, d.test])) for d, i in more)
+    )

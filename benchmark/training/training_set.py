@@ -32,6 +32,12 @@ class TrainingView:
     def classes(self) -> int:
         return len(self.class_ids)
 
+    @classmethod
+    def none(cls) -> "TrainingView":
+        """Of a data set that is only judged on."""
+        nothing = np.empty(0, dtype=np.int64)
+        return cls(nothing, nothing, nothing, nothing, nothing[:, None], nothing)
+
 
 @dataclass(frozen=True)
 class Change:
@@ -74,6 +80,13 @@ def test_indices(dataset: Dataset, spec: RunSpec) -> tuple[np.ndarray, np.ndarra
     kept = np.isin(fine, classes)
     gallery = None if dataset.gallery is None else dataset.gallery[kept[dataset.gallery]]
     return dataset.query[kept[dataset.query]], gallery
+
+
+def rest_indices(dataset: Dataset, spec: RunSpec) -> np.ndarray:
+    """Test samples of the classes that are not judged."""
+    query, gallery = test_indices(dataset, spec)
+    judged = dataset.labels[query if gallery is None else np.concatenate([query, gallery]), 0]
+    return dataset.test[~np.isin(dataset.labels[dataset.test, 0], judged)]
 
 
 def changes(dataset: Dataset, view: TrainingView) -> list[Change]:

@@ -9,6 +9,7 @@ import torch
 
 import benchmark.training.checkpoint
 import benchmark.training.trainer
+from benchmark.errors import UserError
 from benchmark.spec import RunSpec
 from benchmark.training.run import run
 
@@ -201,3 +202,34 @@ def test_a_result_says_on_what_and_how_exactly_it_was_computed(data):
     result = run(spec("contrastive", precision="amp"), data=data, device="cpu")
     assert (result["device"], result["precision_used"], result["deterministic"]) == ("cpu", "float32", True)
     assert result["preparation"] > 0
+
+
+def test_a_run_may_be_judged_on_another_data_set_than_it_was_trained_on(data):
+    latin, greek = "glyphs?script=latin", "glyphs?script=greek"
+    fields = {"dataset": latin, "protocol": "validation", "train_classes": 20}
+    home, away = (run(spec(judged_on=name, **fields), data=data) for name in (latin, greek))
+    assert home["score"] == away["score"], "the epoch is chosen at home"
+    assert home["metrics"]["test/R@1"] != away["metrics"]["test/R@1"]
+    scripts = {labels[2] for labels in away["retrieved"]["labels"].values()}
+    assert len(scripts) == 1
+    assert scripts != {labels[2] for labels in home["retrieved"]["labels"].values()}
+
+
+def test_the_judged_data_set_is_part_of_a_runs_identity_and_its_own_is_not():
+    assert spec(judged_on="cub").run_id != spec().run_id
+    assert spec(judged_on=spec().dataset).run_id == spec().run_id
+
+
+def test_a_final_run_is_judged_among_distractors_up_to_ten_times_the_gallery(data):
+    found = run(spec(gallery_distractors="rest", test_classes=10), data=data)["metrics"]
+    recall = [found["test/R@1"], *(found[f"distractors{times}/R@1"] for times in (1, 2, 3, 5, 7, 10))]
+    assert recall == sorted(recall, reverse=True)
+    assert recall[-1] < recall[0]
+    with pytest.raises(UserError, match="name more data sets"):
+        run(spec(gallery_distractors="rest", test_classes=600), data=data)
+    scripts = {
+        "judged_on": "glyphs?script=greek",
+        "gallery_distractors": "glyphs?script=georgian,glyphs?script=armenian",
+    }
+    elsewhere = run(spec(test_classes=8, **scripts), data=data)["metrics"]
+    assert elsewhere["test/R@1"] >= elsewhere["distractors10/R@1"]
