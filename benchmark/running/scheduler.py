@@ -19,12 +19,13 @@ from benchmark.planning.plan import Family, Known
 from benchmark.results.store import Outcome, Store, outcome_of
 from benchmark.running.pools import Death, Pool
 from benchmark.running.progress import Progress
-from benchmark.running.watch import GRACE
+from benchmark.running.watch import LATE
 from benchmark.running.worker import Job, failure, row, work
 from benchmark.spec import RunSpec
 
 LIVES = 3  # a run that was there so often when a worker died, the last time alone, is what kills them
 POLL = 0.5  # seconds
+LOST = 120.0  # seconds beyond its time limit after which a run is given up whose worker, which had to start, is silent
 
 
 @dataclass
@@ -180,13 +181,14 @@ class Scheduler:
 
     def _collect(self) -> None:
         done, others = wait(self.flying, timeout=POLL, return_when=FIRST_COMPLETED)
-        lost = [future for future in others if self._overdue(self.flying[future], 2 * GRACE)]
-        for future in [*done, *lost]:
+        for future in [*done, *(future for future in others if self._lost(self.flying[future]))]:
             flight = self.flying.pop(future)
             if self.pool.devices:
                 self.devices.append(flight.device)
             self.progress.landed(flight.spec)
-            death = self.pool.death(future) if future in done else Death("its worker does not answer")
+            death = (
+                self.pool.death(future) if future in done else Death(self.job.late(), "timeout", certain=True)
+            )
             future.cancel()  # a cluster might go on with what is lost
             finished = self._after_death(flight, death) if death else _row(future)
             if finished is None:
@@ -197,24 +199,21 @@ class Scheduler:
             self._settle(flight.spec, outcome)
             self.progress.finished(flight.spec, outcome)
 
-    def _overdue(self, flight: Flight, grace: float = 0.0) -> bool:
+    def _lost(self, flight: Flight) -> bool:
         limit = self.job.time_limit
-        return limit is not None and time.monotonic() - flight.started > limit + grace
+        return limit is not None and time.monotonic() - flight.started > limit + LOST
 
     def _after_death(self, flight: Flight, death: Death) -> dict[str, Any] | None:
         """A run whose worker died is tried again, at last alone; None, or its row if it is the killer."""
-        spec = flight.spec
-        if self._overdue(flight):
-            return row(spec, failure("timeout", f"{self._trace(spec)}{self.job.late()}"), self.job)
+        spec, trace = flight.spec, self._trace(flight.spec)
         self.deaths[spec.run_id] += 1
-        if death.certain or (flight.alone and self.deaths[spec.run_id] >= LIVES):
-            times = (
-                ""
-                if death.certain
-                else f" {self.deaths[spec.run_id]} times, at last with no other run beside it"
+        if trace.startswith(LATE):
+            death = Death(self.job.late(), "timeout", certain=True)
+        if trace or death.certain or (flight.alone and self.deaths[spec.run_id] >= LIVES):
+            reason = (
+                death.reason if death.status == "timeout" else f"the run ended its process: {death.reason}"
             )
-            reason = f"{self._trace(spec)}the run ended its process{times}: {death.reason}"
-            return row(spec, failure(death.status, reason), self.job)
+            return row(spec, failure(death.status, trace + reason), self.job)
         self.claims.release(spec.run_id)
         if self.deaths[spec.run_id] >= LIVES - 1:
             self.suspects.append(spec)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TextIO
 
+LATE = "Timeout"  # how a trace begins of a run that was ended for its time; any other trace is of a crash
 GRACE = 10.0  # seconds after the time limit in which a run may still stop by itself
 
 

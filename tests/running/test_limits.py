@@ -20,39 +20,44 @@ from benchmark.running.pools import exposed
 from benchmark.running.worker import Job, row
 from benchmark.spec import RunSpec
 
-
-@pytest.fixture
-def troubled(desk: Desk):
-    """A study of one run that has a trouble beside others that have none."""
-
-    def troubled(kind: str, *arguments: str) -> tuple[subprocess.CompletedProcess, str]:
-        desk.write(FLAT)
-        victim = ids(desk)["triplet", "test", 0]
-        desk.environment |= {"STAND_IN_TROUBLE": json.dumps({victim: kind}), "STAND_IN_GRACE": "0.5"}
-        done = desk.run(*arguments)
-        assert done.returncode == 3, done.stderr
-        assert "Traceback" not in done.stderr
-        frame = desk.store.frame().set_index("run_id")
-        assert len(frame) == len(ids(desk))
-        assert set(frame.drop(victim)["status"]) == {"ok"}, "the others are done"
-        assert not list((desk.results / "claims").iterdir())
-        return done, frame.loc[victim, ["status", "error"]]
-
-    return troubled
+TROUBLES = {  # kind → status, and what the last line of the reason says
+    "hang": ("timeout", "not finished after 2 s"),
+    "spin": ("timeout", "not finished after 2 s"),
+    "deaf": ("timeout", "not finished after 2 s"),
+    "exit": ("error", "the run called sys.exit(7)"),
+    "end": ("error", "EXIT(7)"),
+    "crash": ("error", "compiled code crashed"),
+}
 
 
-@pytest.mark.parametrize(
-    ("kind", "backend"),
-    [("hang", "loky"), ("spin", "loky"), ("deaf", "loky"), ("hang", "sequential"), ("spin", "sequential")],
-)
-def test_a_run_that_hangs_becomes_a_row_and_the_others_are_done(troubled, kind: str, backend: str):
-    _, (status, error) = troubled(kind, "--time-limit", "1.5s", "--backend", backend, "--jobs", "2")
-    assert status == "timeout"
-    assert "not finished after 1.5 s" in error.splitlines()[-1]
-    assert "stand_in.py" in error, "it says where it was"
+@pytest.mark.parametrize("backend", ["loky", "sequential"])
+def test_runs_that_hang_or_end_their_process_become_rows_that_help_and_the_others_are_done(
+    desk: Desk, backend: str
+):
+    desk.write(FLAT)
+    runs = ids(desk)
+    kinds = (
+        TROUBLES if backend == "loky" else ("hang", "spin", "exit")
+    )  # the others would take the driver along
+    victims = dict(
+        zip((run_id for (method, *_), run_id in runs.items() if method != "untrained"), kinds, strict=False)
+    )
+    desk.environment |= {"STAND_IN_TROUBLE": json.dumps(victims), "STAND_IN_GRACE": "0.5"}
+    done = desk.run("--time-limit", "2s", "--backend", backend, "--jobs", "2")
+    assert done.returncode == 3, done.stderr
+    assert "Traceback" not in done.stderr
+    frame = desk.store.frame().set_index("run_id")
+    assert set(frame.index) == set(runs.values())
+    assert set(frame.drop(list(victims))["status"]) == {"ok"}, "the others are done"
+    assert not list((desk.results / "claims").iterdir())
+    for run_id, kind in victims.items():
+        status, reason = TROUBLES[kind]
+        *trace, last = frame.loc[run_id, "error"].splitlines()
+        assert (frame.loc[run_id, "status"], reason in last) == (status, True), (kind, last)
+        assert kind == "end" or "stand_in.py" in "".join(trace), f"{kind}: it says where it was"
 
 
-def test_a_run_that_hangs_in_a_cluster_becomes_a_row_too(desk: Desk, troubled):
+def test_a_run_that_hangs_in_a_cluster_becomes_a_row_too(desk: Desk):
     pytest.importorskip("distributed")
     desk.environment["STAND_IN_TROUBLE"] = str(
         desk.folder / "trouble.json"
@@ -71,18 +76,6 @@ def test_a_run_that_hangs_in_a_cluster_becomes_a_row_too(desk: Desk, troubled):
     states = desk.store.frame().set_index("run_id")["status"]
     assert states[victim] == "timeout"
     assert set(states.drop(victim)) == {"ok"}
-
-
-@pytest.mark.parametrize(
-    ("kind", "reason"),
-    [("exit", "the run called sys.exit(7)"), ("end", "EXIT(7)"), ("crash", "compiled code crashed")],
-)
-def test_a_run_that_ends_its_process_leaves_a_reason_that_helps(troubled, kind: str, reason: str):
-    _, (status, error) = troubled(kind, "--backend", "loky", "--jobs", "2")
-    assert status == "error"
-    assert reason in error.splitlines()[-1]
-    if kind != "end":
-        assert "stand_in.py" in error, "it says where it was"
 
 
 def test_what_is_printed_as_the_next_command_can_be_typed_as_it_stands(desk: Desk):
