@@ -11,7 +11,6 @@ from scipy.stats import norm
 
 from benchmark.seeds import numpy_generator
 from plots import stats
-from plots.figures.tuning_curves import expected_best
 from plots.tables.protocol_gap import compared
 
 RUNS = 2000  # a nominal 95 % then lies within ±1.5 points of itself in all but 2 of 1000 simulations
@@ -112,26 +111,6 @@ def test_the_more_alike_two_methods_are_the_more_seeds_are_asked_for():
     assert asked == sorted(asked)
     assert stats.more_seeds(base + 1e-6, base * 0) is None
     assert stats.more_seeds(base[:2] + 1, base[:2] * 0) is None
-
-
-def test_the_expected_best_of_k_trials_is_the_mean_over_all_subsets():
-    scores = numpy_generator("budget").normal(size=8)
-    expected = [np.mean([max(s) for s in itertools.combinations(scores, k)]) for k in range(1, 9)]
-    assert expected_best(scores) == pytest.approx(np.array(expected))
-
-
-def test_the_expected_best_is_unbiased_for_a_fresh_search():
-    searches = numpy_generator("searches").random((RUNS, 12))
-    curves = np.mean([expected_best(x) for x in searches], axis=0)
-    k = np.arange(1, 13)
-    assert curves == pytest.approx(k / (k + 1), abs=0.01)  # of uniform scores
-
-
-def test_a_failed_trial_still_counts_as_a_trial():
-    assert expected_best([0.5, 0.7, np.nan])[-1] == 0.7
-    assert expected_best([0.5, 0.7, np.nan])[0] == pytest.approx((0.5 + 0.5 + 0.7) / 3)
-    assert np.isnan(expected_best([np.nan, np.nan])).all()
-    assert expected_best(np.arange(500.0))[-1] == pytest.approx(499)
 
 
 def test_the_gap_between_protocols_covers_the_truth_and_says_when_the_ranking_changes():
