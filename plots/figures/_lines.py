@@ -23,10 +23,10 @@ MARKERS = "osD^vPX*"
 FEW = 3  # with fewer seeds the t-interval says nothing that could be drawn; the range is shown
 
 
-def final_runs(frame: pd.DataFrame, study: str, *needed: str) -> pd.DataFrame:
-    """The final runs of a study under protocol test, finished or not; a UserError if none has what is needed."""
+def final_runs(frame: pd.DataFrame, study: str, *needed: str, protocol: str = "test") -> pd.DataFrame:
+    """The final runs of a study under a protocol, finished or not; a UserError if none has what is needed."""
     runs = data.final(frame)
-    runs = data.with_params(runs[runs["protocol"] == "test"])
+    runs = data.with_params(runs[runs["protocol"] == protocol])
     done = data.finished(runs)
     for metric in needed:
         if done.empty or metric not in done or done[metric].isna().all():
@@ -145,7 +145,7 @@ def words(study: str, scale: str, runs: pd.DataFrame, what: str, shown: str = "b
     """
     done = data.finished(runs)
     said = [caption.first_sentence(study, scale), what, seeds(done, shown) if shown else "", left_out(runs)]
-    said.append(caption.protocol("test", done))
+    said += [caption.protocol(name, done) for name in sorted(done["protocol"].unique())]
     varied = {key for text in runs["variation"] for key in json.loads(text or "{}")}
     for name in data.datasets(done):
         said.append(f"{name}: {caption.setting(done[done['dataset'] == name], varied)}")

@@ -92,3 +92,32 @@ def test_photos_that_are_not_at_hand_are_numbers_in_the_table_and_no_figure(tmp_
     assert table.rows()[0].cells["query"].text.startswith("class ")
     with pytest.raises(UserError, match="--data"):
         FOUND["neighbours"].produce(results)
+
+
+def test_a_growing_gallery_is_drawn_as_a_line_per_method(tmp_path):
+    cost = {"contextual": 0.02, "triplet": 0.01}
+    write_study(
+        tmp_path, "distractors", methods=tuple(cost), protocols=("validation",), seeds=3,
+        more_metrics=lambda method, seed: {f"distractors{m}/R@1": 0.7 - cost[method] * m for m in (1, 5, 10)},
+    )  # fmt: skip
+    drawing = FOUND["distractors"].produce(Results(tmp_path, "quick"))
+    (axis,) = drawing.figure.axes
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["1", "2", "6", "11"]
+    assert "up to 11 times its size" in drawing.caption
+    assert "Protocol validation" in drawing.caption
+
+
+def test_transfer_is_a_matrix_with_the_mean_rank_over_targets(tmp_path):
+    worse = {"": 0.0, "cub": -0.1, "cars": -0.2}
+    variations = tuple({"judged_on": name} for name in worse)
+    write_study(
+        tmp_path, "transfer", methods=("contrastive", "contextual"), variations=variations, seeds=3,
+        shift=lambda variation, dataset: worse[variation["judged_on"]],
+    )  # fmt: skip
+    (table,) = FOUND["transfer"].produce(Results(tmp_path, "quick"))
+    assert [column.title for column in table.columns] == ["glyphs", "cub", "cars", "mean rank"]
+    rows = {row.title: row.cells for row in table.rows()}
+    assert rows["Contextual"]["rank"].value == 1
+    assert rows["Contrastive"]["rank"].value == 2
+    gap = rows["Contextual"]["glyphs"].value - rows["Contextual"]["cars"].value
+    assert gap == pytest.approx(20)
