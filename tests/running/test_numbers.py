@@ -25,6 +25,7 @@ batch_size = 32
 TIMES = [
     "seconds",
     "preparation",
+    "step_seconds",
     "peak_memory_mb",
     "finished",
     "commit",
