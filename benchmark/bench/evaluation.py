@@ -81,11 +81,11 @@ def _cub(n: int, dimensions: int, repeat: int) -> list[Row]:
     """The sizes and the hierarchy of CUB's test set, on one core as a run has it, in seconds of the processor."""
     import torch
 
-    from benchmark.evaluation import recall_at_1, retrieval_metrics
+    from benchmark.evaluation import recall_among_distractors, recall_at_1, retrieval_metrics
 
     _as_in_a_run()
     rows = []
-    for kind, noise in (("trained", 3.0), ("random", 1e6)):
+    for kind, noise in (("random", 1e6), ("trained", 3.0)):
         labels = torch.from_numpy(_birds(n))
         generator = torch_generator("bench", n, kind)
         centres = [torch.randn(int(y.max()) + 1, dimensions, generator=generator) for y in labels.T]
@@ -96,6 +96,13 @@ def _cub(n: int, dimensions: int, repeat: int) -> list[Row]:
         to = f"bare product {bare:.2f} s"
         rows.append(row(f"all metrics at CUB's 3 levels, one core, {kind}", n, every, every / bare, to, peak))
         rows.append(row(f"R@1 alone, one core, {kind}", n, first, first / bare, to, peak))
+    crowd = torch.nn.functional.normalize(torch.randn(10 * n, dimensions, generator=generator), dim=1)
+    among = partial(recall_among_distractors, x, labels, crowd, (n, 10 * n))
+    (bare, seconds), peak = _alternating(1, partial(_product, x, crowd), among, clock=time.process_time)
+    to = f"bare product with them {bare:.2f} s"
+    rows.append(
+        row("R@1 among ten times as many distractors, one core", n, seconds, seconds / bare, to, peak)
+    )
     return rows
 
 
@@ -179,14 +186,16 @@ def _data(n: int, per_class: int, noise: float):
     return torch.nn.functional.normalize(x, dim=1), labels
 
 
-def _product(x) -> None:
+def _product(x, others=None) -> None:
     """All similarities in blocks, and nothing done with them."""
     import torch
 
-    x, block = torch.as_tensor(x), torch.empty(512, len(x))
+    x = torch.as_tensor(x)
+    others = x if others is None else others
+    block = torch.empty(512, len(others))
     for start in range(0, len(x), 512):
         rows = x[start : start + 512]
-        torch.mm(rows, x.T, out=block[: len(rows)])
+        torch.mm(rows, others.T, out=block[: len(rows)])
 
 
 def _alternating(

@@ -13,6 +13,8 @@ from benchmark.evaluation.ranks import Positives
 from benchmark.evaluation.retrieval import first_hits
 from benchmark.evaluation.similarity import TIE, Array, Block, Similarities
 
+CHUNK = 8192  # distractors at a time: whom one of them beats is not compared with the next ones
+
 
 def recall_among_distractors(
     query: object,
@@ -35,25 +37,33 @@ def recall_among_distractors(
         )
     positives = Positives.of(data, 0)
     hit = first_hits(data)
-    rows = np.flatnonzero(hit)
-    best = _best(data, positives, rows)
-    similarities = Similarities(data.query, others, leave_one_out=False)
-    beaten = np.full(len(hit), len(others))  # by this distractor first
+    best = _best(data, positives, np.flatnonzero(hit))
+    beaten = np.where(hit, len(others), 0)  # by this distractor first
+    for start in range(0, len(others), CHUNK):
+        similarities = Similarities(data.query, others[start : start + CHUNK], leave_one_out=False)
 
-    def beat(block: Block) -> None:
-        own = best[block.rows, None]
-        low, high = block.window(own.astype(block.values.dtype))
-        above = block.values > high
-        first = np.where(above.any(axis=1), above.argmax(axis=1), len(others))
-        row, column = np.nonzero((block.values >= low) & ~above)
-        if block.settles(len(row)):
-            nearer = block.cosines(row, column) >= own[row, 0] - TIE
-            np.minimum.at(first, row[nearer], column[nearer])
-        beaten[block.rows] = first
+        def beat(block: Block, start: int = start) -> None:
+            first = _first(block, best[block.rows])
+            beaten[block.rows] = np.where(first < block.source.size, start + first, len(others))
 
-    similarities.each(rows, beat)
+        similarities.each(np.flatnonzero(beaten == len(others)), beat)
     share = max(int((positives.counts > 0).sum()), 1)
     return [int((hit & (beaten >= count)).sum()) / share for count in counts]
+
+
+def _first(block: Block, best: Array) -> Array:
+    """The first of the gallery that is as similar as `best` to each query of the block, or the size of the gallery."""
+    first = np.full(len(best), block.source.size)
+    low, high = block.window(best.astype(block.values.dtype))
+    row = np.flatnonzero(block.values.max(axis=1) >= low)
+    values = block.values[row]
+    above = values > high[row, None]
+    first[row] = np.where(above.any(axis=1), above.argmax(axis=1), block.source.size)
+    place, column = np.nonzero((values >= low[row, None]) & ~above)
+    if block.settles(len(place)):
+        nearer = block.cosines(row[place], column) >= best[row[place]] - TIE
+        np.minimum.at(first, row[place][nearer], column[nearer])
+    return first
 
 
 def _best(data: Checked, positives: Positives, rows: Array) -> Array:

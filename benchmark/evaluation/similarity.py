@@ -125,9 +125,7 @@ class Similarities:
         values = torch.empty(self.size, self.size, dtype=torch.float64)
         for start in range(0, self.size, ROWS):
             stop = start + ROWS
-            for first in range(start, self.size, ROWS):
-                part = slice(first, first + ROWS)
-                torch.mm(unit[start:stop], unit[part].T, out=values[start:stop, part])
+            torch.mm(unit[start:stop], unit[start:].T, out=values[start:stop, start:])
             values[stop:, start:stop] = values[start:stop, stop:].T
         values.fill_diagonal_(-torch.inf)
         return values.numpy()

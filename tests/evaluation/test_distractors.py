@@ -11,7 +11,7 @@ from benchmark.errors import UserError
 from benchmark.evaluation import recall_among_distractors, recall_at_1
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(small_sets(separate=True), st.booleans())
 def test_it_is_the_recall_on_the_larger_gallery(data: SmallSet, alone: bool):
     """The gallery of a small set serves as distractors of its queries, and its labels as those of no query."""
