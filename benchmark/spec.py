@@ -48,8 +48,9 @@ class RunSpec:
     image_noise: float = 0.0  # share of training images replaced by distractors
     distractors: str = ""  # folder of distractor images ("": those of the data set, where it has some)
     judged_on: str = later("")  # another data set, whose test side is what is judged
-    # more images in the gallery: "rest", those of test classes that are not judged, or data sets, separated by commas
-    gallery_distractors: str = later("")
+    gallery_distractors: str = later(
+        ""
+    )  # more images to search: "rest" (other test classes), or data sets "a,b"
     # images
     image_size: int = 32  # side of what the network sees
     resize: int = 0  # test: resize the shorter side to this before the centre crop (0: to image_size)
