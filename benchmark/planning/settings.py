@@ -88,13 +88,15 @@ FROZEN: Fields = {  # ImageNet features computed once; only the head is trained
     "optimizer": "adamw", "lr": 1e-3, "epochs": 10, "lr_steps": (6, 8), "lr_factor": 0.3,
     "batch_size": 128, "per_class": 4, "batches_per_epoch": 30,
 }
+# Views by measurement (16 birds train, 16 test, EfficientNet-Lite0 at 96 pixels, a contrastive head, 3 seeds): with 1, 2, 4
+# views train R@1 is 90.5, 86.6, 83.9 after 300 batches and test R@1 45.9, 47.5, 48.2. With one, it learns pictures by heart.
 PHOTOS: Fields = FROZEN | {  # the paper's backbone, pooling and dimensions [224], with a frozen backbone
     "backbone": "resnet50_caffe", "weights": "resnet50_v1.pt@2bd0aec3a7c78489", "pooling": "gem", "embedding_dim": 512,
-    "crop_scale": 0.16, "views": 5, "epochs": 10, "batches_per_epoch": 30, "lr_steps": (6, 8), "evaluate_every": 1,
+    "crop_scale": 0.16, "views": 4, "epochs": 10, "batches_per_epoch": 30, "lr_steps": (6, 8), "evaluate_every": 1,
 }
 STAGE: Fields = PHOTOS | {  # its last stage is trained too, as far as two cores can: minutes a run
     "lane": "stage", "trainable": "layer4", "image_size": 128, "resize": 146, "batch_norm": "frozen", "batch_size": 64,
-    "lr": 1e-4, "epochs": 6, "batches_per_epoch": 50, "lr_steps": (4,), "views": 4, "evaluate_every": 2,
+    "lr": 1e-4, "epochs": 6, "batches_per_epoch": 50, "lr_steps": (4,), "evaluate_every": 2,
 }
 PHOTOS_BY_DATASET: dict[str, Fields] = {  # crops and ranks as published for each
     name: {key: row[key] for key in ("crop_scale", "ks") if key in row}
