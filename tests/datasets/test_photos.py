@@ -96,7 +96,7 @@ def test_photos_that_are_absent_are_refused_or_left_out_and_counted(tmp_path):
     ]
     with pytest.raises(UserError, match=r"unknown value of the option missing 'jump'; .*skip"):
         cars.open(root, expect=None, missing="jump")
-    with pytest.raises(UserError, match=r"'glyphs\?missing=skip' has no option 'missing'; it has none"):
+    with pytest.raises(UserError, match=r"'glyphs\?missing=skip' has no option 'missing'; it has script"):
         open_dataset("glyphs?missing=skip", tmp_path)
 
 
