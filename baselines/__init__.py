@@ -74,9 +74,7 @@ class Card:
     proxies: bool  # whether it learns proxies, whose learning rate is then tuned beside the other
     needs: tuple[str, ...]  # what its forward sees beyond embeddings and labels: () | features | levels
     params: dict[str, Any]  # every parameter and its default, the regulariser's included
-    search: dict[
-        str, Any
-    ]  # what is tuned beside the learning rate, in the same trials: lists of values, or ranges
+    search: dict[str, Any]  # what is tuned beside the learning rate, in the same trials: lists of values, or ranges
     trains: bool
 
 
@@ -93,9 +91,7 @@ def groups() -> dict[str, list[str]]:
             cards.append(card(name))
         except UserError as problem:  # one broken file does not cost the others
             warnings.warn(f"{problem}; {name!r} is left out", stacklevel=2)
-    return {"all": [c.name for c in cards]} | {
-        group: [c.name for c in cards if c.group == group] for group in GROUPS
-    }
+    return {"all": [c.name for c in cards]} | {group: [c.name for c in cards if c.group == group] for group in GROUPS}
 
 
 def card(name: str) -> Card:
@@ -213,9 +209,7 @@ def _read(path: Path, modified: int) -> Card:
             try:
                 said[target.id] = ast.literal_eval(node.value)
             except ValueError as error:
-                raise UserError(
-                    f"{path.name}: {target.id} must be a literal, read without running: {error}"
-                ) from error
+                raise UserError(f"{path.name}: {target.id} must be a literal, read without running: {error}") from error
     doc = ast.get_docstring(tree)
     missing = [] if "TITLE" in said else ["TITLE"]
     missing += [] if doc else ["a docstring that says what the loss optimises"]

@@ -104,9 +104,7 @@ def _block(s: Tensor, grad: Tensor, rows: Tensor, places: Tensor, positive: Step
 class WithContrast(nn.Module):
     """λ · ranking(s, labels) + (1 − λ) · contrastive, of unit embeddings: what the paper's AP figures vary."""
 
-    def __init__(
-        self, ranking: Callable[[Tensor, Tensor], Tensor], lam: float, pos_margin: float, neg_margin: float
-    ):
+    def __init__(self, ranking: Callable[[Tensor, Tensor], Tensor], lam: float, pos_margin: float, neg_margin: float):
         super().__init__()
         self.ranking, self.lam = ranking, lam
         self.pos_margin, self.neg_margin = pos_margin, neg_margin

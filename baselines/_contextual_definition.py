@@ -40,9 +40,7 @@ class Step(torch.autograd.Function):
         return ctx.alpha * grad, None, None
 
 
-def contextual_similarity(
-    s: Tensor, k: int, eps: float, alpha: float = 10.0, variant: str = "full"
-) -> Tensor:
+def contextual_similarity(s: Tensor, k: int, eps: float, alpha: float = 10.0, variant: str = "full") -> Tensor:
     """w (n, n) of cosine similarities s (n, n).
 
     k: samples per label in the batch; eps: margin ε in squared distance; alpha: gradient α of the step function.

@@ -97,9 +97,7 @@ def _dense(f: Tensor, s: Tensor, labels: Tensor, terms: Terms, gradient: bool) -
     contrast = s.new_zeros(())
     if terms.contrast_weight:
         below = torch.where(same.fill_diagonal_(False), terms.pos_margin - s, 0).clamp_(min=0)  # (n, n)
-        above = torch.where(labels[:, None] != labels[None, :], s - terms.neg_margin, 0).clamp_(
-            min=0
-        )  # (n, n)
+        above = torch.where(labels[:, None] != labels[None, :], s - terms.neg_margin, 0).clamp_(min=0)  # (n, n)
         for sign, hinge in ((-1, below), (1, above)):
             count = (hinge > 0).sum().clamp(min=1).to(dtype)
             contrast = contrast + hinge.sum() / count

@@ -9,9 +9,7 @@ from torch import Tensor, nn
 
 
 class DistanceWeighted(nn.Module):
-    def __init__(
-        self, loss: nn.Module, cutoff: float, nonzero_loss_cutoff: float, generator: torch.Generator
-    ):
+    def __init__(self, loss: nn.Module, cutoff: float, nonzero_loss_cutoff: float, generator: torch.Generator):
         super().__init__()
         self.loss, self.generator = loss, generator
         self.miner = DistanceWeightedMiner(cutoff, nonzero_loss_cutoff)

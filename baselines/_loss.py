@@ -65,9 +65,7 @@ class Loss(nn.Module):
             loss = self.base(f, labels, *self._needed(seen, f)) + 0 * f.sum()
             self.parts = dict(getattr(self.base, "parts", {}))
             if self.gamma:
-                reg = (
-                    f.mean(dim=0).square().sum() - self.s_tilde
-                ).square()  # mean of all n² cosines = |mean of f|²
+                reg = (f.mean(dim=0).square().sum() - self.s_tilde).square()  # mean of all n² cosines = |mean of f|²
                 self.parts["reg"] = reg.detach()
                 loss = (loss if self.reg_form == "added" else (1 - self.gamma) * loss) + self.gamma * reg
             if self.tcm:
@@ -92,9 +90,7 @@ class Loss(nn.Module):
         if not self.needs:
             return ()
         if seen is None or len(seen.features) != len(f) or len(seen.levels) != len(f):
-            asked = (
-                f"loss(embeddings, labels, Seen(features, embed, levels)), a row of each for {len(f)} samples"
-            )
+            asked = f"loss(embeddings, labels, Seen(features, embed, levels)), a row of each for {len(f)} samples"
             raise UserError(f"this method needs {' and '.join(self.needs)} of the batch; call it as {asked}")
         return (replace(seen, features=seen.features.to(f.dtype)),)
 

@@ -52,7 +52,5 @@ class Mixing(nn.Module):
 
 def soft_maximum(x: Tensor, weight: Tensor, dim: int) -> Tensor:
     """log(1 + Σ weight · exp(x)) along a dimension."""
-    logits = torch.where(
-        weight > 0, x + weight.clamp(min=torch.finfo(x.dtype).tiny).log(), torch.finfo(x.dtype).min
-    )
+    logits = torch.where(weight > 0, x + weight.clamp(min=torch.finfo(x.dtype).tiny).log(), torch.finfo(x.dtype).min)
     return F.softplus(logits.logsumexp(dim=dim))

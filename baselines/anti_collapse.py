@@ -53,13 +53,7 @@ class AntiCollapse(nn.Module):
 
 
 def build(
-    *,
-    num_classes: int,
-    embedding_dim: int,
-    margin: float,
-    alpha: float,
-    generator: torch.Generator,
-    **weights: float,
+    *, num_classes: int, embedding_dim: int, margin: float, alpha: float, generator: torch.Generator, **weights: float
 ) -> nn.Module:
     init = partial(nn.init.kaiming_normal_, mode="fan_out", generator=generator)
     anchor = ProxyAnchorLoss(num_classes, embedding_dim, margin=margin, alpha=alpha, weight_init_func=init)

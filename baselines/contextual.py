@@ -65,9 +65,7 @@ class Contextual(nn.Module):
         seen = Corrected.apply(s, y) if self.variant == "gradient_correction" else s
         w = contextual_similarity(seen, t.k, t.eps, t.alpha, self.variant)  # (n, n)
         context = (y - w).square().fill_diagonal_(0).mean()
-        contrast = (
-            contrastive(s, labels, t.pos_margin, t.neg_margin) if t.contrast_weight else s.new_zeros(())
-        )
+        contrast = contrastive(s, labels, t.pos_margin, t.neg_margin) if t.contrast_weight else s.new_zeros(())
         return t.lam * context + t.contrast_weight * contrast, context, contrast
 
 

@@ -9,7 +9,7 @@ GROUP = "paper"
 YEAR = 2019
 SAMPLER = "balanced"
 PARAMS = {
-    "bins": 10,  # as in the paper's comparison
+    "bins": 10  # as in the paper's comparison
 }
 
 

@@ -78,12 +78,7 @@ class Happier(nn.Module):
 
 
 def build(
-    *,
-    num_classes: int,
-    embedding_dim: int,
-    generator: torch.Generator,
-    temperature: float,
-    **params: float,
+    *, num_classes: int, embedding_dim: int, generator: torch.Generator, temperature: float, **params: float
 ) -> nn.Module:
     size = {"num_classes": num_classes, "embedding_dim": embedding_dim}
     cluster = normalized_softmax.build(**size, temperature=temperature, generator=generator).loss

@@ -44,9 +44,7 @@ class Hist(nn.Module):
         with drawing_from(generator):
             self.means = nn.Parameter(nn.init.kaiming_normal_(torch.empty(classes, d), mode="fan_out"))
             self.log_vars = nn.Parameter(nn.init.kaiming_normal_(torch.empty(classes, d), mode="fan_out"))
-            self.layers = nn.ModuleList(
-                [nn.Linear(d, hidden), nn.BatchNorm1d(hidden), nn.Linear(hidden, classes)]
-            )
+            self.layers = nn.ModuleList([nn.Linear(d, hidden), nn.BatchNorm1d(hidden), nn.Linear(hidden, classes)])
 
     def forward(self, f: Tensor, rows: Tensor) -> Tensor:
         p = self.params

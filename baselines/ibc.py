@@ -87,8 +87,7 @@ class Ibc(nn.Module):
     def forward(self, f: Tensor, rows: Tensor) -> Tensor:
         T, smoothing = self.params["temperature"], self.params["smoothing"]
         plain, refined = (
-            F.cross_entropy(logits / T, rows, label_smoothing=smoothing)
-            for logits in self.layers(f, self.dropped)
+            F.cross_entropy(logits / T, rows, label_smoothing=smoothing) for logits in self.layers(f, self.dropped)
         )
         return plain + refined
 
@@ -100,13 +99,7 @@ class Ibc(nn.Module):
 
 
 def build(
-    *,
-    num_classes: int,
-    embedding_dim: int,
-    generator: torch.Generator,
-    heads: int,
-    depth: int,
-    **params: float,
+    *, num_classes: int, embedding_dim: int, generator: torch.Generator, heads: int, depth: int, **params: float
 ) -> nn.Module:
     if embedding_dim % heads:
         raise UserError(f"ibc: heads = {heads} does not divide embedding_dim = {embedding_dim}")

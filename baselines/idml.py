@@ -68,12 +68,8 @@ class Idml(nn.Module):
         v = self.layers(features)
         v = F.normalize(v) if self.params["unit"] else v
         apart = 1 - f @ F.normalize(self.proxies).T  # (n, C), half of ‖f − p‖²
-        return 1 - apart * torch.exp(
-            -(v.square().sum(dim=1, keepdim=True) + 4) / (10 * apart.clamp(min=1e-4))
-        )
+        return 1 - apart * torch.exp(-(v.square().sum(dim=1, keepdim=True) + 4) / (10 * apart.clamp(min=1e-4)))
 
 
-def build(
-    *, num_classes: int, embedding_dim: int, feature_dim: int, generator: torch.Generator, **params
-) -> nn.Module:
+def build(*, num_classes: int, embedding_dim: int, feature_dim: int, generator: torch.Generator, **params) -> nn.Module:
     return ProxyLoss(Idml(num_classes, embedding_dim, feature_dim, generator, **params), num_classes)

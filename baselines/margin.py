@@ -28,12 +28,6 @@ SEARCH = {"beta": {"low": 0.6, "high": 1.2}}  # Roth et al. 2020 use 0.6 and 1.2
 
 
 def build(
-    *,
-    num_classes: int,
-    embedding_dim: int,
-    margin: float,
-    beta: float,
-    generator: torch.Generator,
-    **cutoffs: float,
+    *, num_classes: int, embedding_dim: int, margin: float, beta: float, generator: torch.Generator, **cutoffs: float
 ) -> nn.Module:
     return DistanceWeighted(MarginLoss(margin=margin, beta=beta), generator=generator, **cutoffs)

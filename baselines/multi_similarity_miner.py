@@ -29,9 +29,5 @@ class Mined(nn.Module):
         return self.loss(f, labels, self.miner(f, labels))
 
 
-def build(
-    *, num_classes: int, embedding_dim: int, alpha: float, beta: float, base: float, epsilon: float
-) -> nn.Module:
-    return Mined(
-        MultiSimilarityLoss(alpha=alpha, beta=beta, base=base), MultiSimilarityMiner(epsilon=epsilon)
-    )
+def build(*, num_classes: int, embedding_dim: int, alpha: float, beta: float, base: float, epsilon: float) -> nn.Module:
+    return Mined(MultiSimilarityLoss(alpha=alpha, beta=beta, base=base), MultiSimilarityMiner(epsilon=epsilon))

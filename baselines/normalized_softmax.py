@@ -16,13 +16,11 @@ SAMPLER = "shuffle"
 WARM_UP = True
 PROXIES = True
 PARAMS = {
-    "temperature": 0.05,  # as in the paper's comparison
+    "temperature": 0.05  # as in the paper's comparison
 }
 
 
-def build(
-    *, num_classes: int, embedding_dim: int, temperature: float, generator: torch.Generator
-) -> ProxyLoss:
+def build(*, num_classes: int, embedding_dim: int, temperature: float, generator: torch.Generator) -> ProxyLoss:
     init = partial(nn.init.normal_, generator=generator)
     loss = NormalizedSoftmaxLoss(num_classes, embedding_dim, temperature=temperature, weight_init_func=init)
     return ProxyLoss(loss, num_classes)

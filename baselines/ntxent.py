@@ -14,7 +14,7 @@ GROUP = "paper"
 YEAR = 2016
 SAMPLER = "balanced"
 PARAMS = {
-    "temperature": 0.07,  # as in the paper's comparison
+    "temperature": 0.07  # as in the paper's comparison
 }
 
 

@@ -19,13 +19,11 @@ SAMPLER = "shuffle"
 WARM_UP = True
 PROXIES = True
 PARAMS = {
-    "softmax_scale": 9.0,  # 224 setting; 10 at 256, as in the paper's comparison
+    "softmax_scale": 9.0  # 224 setting; 10 at 256, as in the paper's comparison
 }
 
 
-def build(
-    *, num_classes: int, embedding_dim: int, softmax_scale: float, generator: torch.Generator
-) -> ProxyLoss:
+def build(*, num_classes: int, embedding_dim: int, softmax_scale: float, generator: torch.Generator) -> ProxyLoss:
     init = partial(nn.init.normal_, generator=generator)
     loss = ProxyNCALoss(num_classes, embedding_dim, softmax_scale=softmax_scale, weight_init_func=init)
     return ProxyLoss(loss, num_classes)

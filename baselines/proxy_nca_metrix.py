@@ -57,8 +57,6 @@ def build(
     partners: int,
     **constants: Any,
 ) -> nn.Module:
-    clean = proxy_nca.build(
-        num_classes=num_classes, embedding_dim=embedding_dim, generator=generator, **constants
-    ).loss
+    clean = proxy_nca.build(num_classes=num_classes, embedding_dim=embedding_dim, generator=generator, **constants).loss
     mixing = Mixing(level, mix_alpha, partners, generator)
     return ProxyLoss(ProxyNcaMetrix(clean, mixing, w), num_classes)

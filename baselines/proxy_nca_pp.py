@@ -18,7 +18,7 @@ SAMPLER = "balanced"
 WARM_UP = True
 PROXIES = True
 PARAMS = {
-    "softmax_scale": 9.0,  # 1 / T, publication
+    "softmax_scale": 9.0  # 1 / T, publication
 }
 
 

@@ -33,9 +33,7 @@ def step(x: Tensor, scratch: Tensor) -> tuple[Tensor, Tensor]:
     return x.ge_(0), scratch.zero_()
 
 
-def bound(
-    x: Tensor, scratch: Tensor, tau: float, delta: float, rho: float, offset: float
-) -> tuple[Tensor, Tensor]:
+def bound(x: Tensor, scratch: Tensor, tau: float, delta: float, rho: float, offset: float) -> tuple[Tensor, Tensor]:
     sigma = torch.div(x, tau, out=scratch).sigmoid_()
     slope = torch.addcmul(sigma, sigma, sigma, value=-1).div_(tau)
     far, value = x > delta, sigma.add_(x > 0, alpha=0.5)
@@ -48,13 +46,6 @@ def sup_ap(s: Tensor, labels: Tensor, tau: float, delta: float, rho: float, offs
 
 
 def build(
-    *,
-    num_classes: int,
-    embedding_dim: int,
-    tau: float,
-    delta: float,
-    rho: float,
-    offset: float,
-    **weights: float,
+    *, num_classes: int, embedding_dim: int, tau: float, delta: float, rho: float, offset: float, **weights: float
 ) -> nn.Module:
     return WithContrast(partial(sup_ap, tau=tau, delta=delta, rho=rho, offset=offset), **weights)

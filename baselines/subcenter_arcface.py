@@ -32,13 +32,7 @@ class SubCenterArcFace(Angular, SubCenterArcFaceLoss): ...
 
 
 def build(
-    *,
-    num_classes: int,
-    embedding_dim: int,
-    margin: float,
-    scale: float,
-    sub_centers: int,
-    generator: torch.Generator,
+    *, num_classes: int, embedding_dim: int, margin: float, scale: float, sub_centers: int, generator: torch.Generator
 ) -> nn.Module:
     loss = SubCenterArcFace(
         num_classes=num_classes,

@@ -16,7 +16,7 @@ GROUP = "since"
 YEAR = 2020
 SAMPLER = "balanced"
 PARAMS = {
-    "temperature": 0.1,  # τ, publication, section 4.1
+    "temperature": 0.1  # τ, publication, section 4.1
 }
 SEARCH = {"temperature": {"low": 0.05, "high": 0.2, "log": True}}
 

@@ -50,10 +50,7 @@ def answered(command: Callable[[], int]) -> int:
             return 4
         if problem.errno not in DISK:
             raise
-        print(
-            f"error: cannot use {problem.filename!r} ({problem.strerror}); choose another folder",
-            file=sys.stderr,
-        )
+        print(f"error: cannot use {problem.filename!r} ({problem.strerror}); choose another folder", file=sys.stderr)
         return 2
 
 

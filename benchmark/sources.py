@@ -82,11 +82,7 @@ def _shown(node: ast.Import | ast.ImportFrom, root: Path, without: Collection[st
 
 def _undocumented(body: list[ast.stmt]) -> list[ast.stmt]:
     first = body[0] if body else None
-    text = (
-        isinstance(first, ast.Expr)
-        and isinstance(first.value, ast.Constant)
-        and isinstance(first.value.value, str)
-    )
+    text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
     return body[1:] if text else body
 
 
@@ -100,8 +96,6 @@ def _canonical(node: object) -> str:
     for name, value in ast.iter_fields(node):
         if name in PASSED_OVER or value is None or value == []:
             continue
-        documented = name == "body" and isinstance(
-            node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-        )
+        documented = name == "body" and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
         parts.append(f"{name}={_canonical(_undocumented(value) if documented else value)}")
     return f"{type(node).__name__}({','.join(parts)})"

@@ -40,7 +40,9 @@ def later(default: Any) -> Any:
 @dataclass(frozen=True, kw_only=True)
 class RunSpec:
     # data
-    dataset: str  # a name from `python -m benchmark list`, or the path of a CSV, Parquet file or folder of class folders
+    dataset: (
+        str  # a name from `python -m benchmark list`, or the path of a CSV, Parquet file or folder of class folders
+    )
     train_classes: float = 0  # use only the first so many training classes (a share if below 1; 0: all)
     test_classes: float = 0  # the same for the test classes
     label_noise: float = 0.0  # share of training samples with a label drawn at random
@@ -48,9 +50,7 @@ class RunSpec:
     image_noise: float = 0.0  # share of training images replaced by distractors
     distractors: str = ""  # folder of distractor images ("": those of the data set, where it has some)
     judged_on: str = later("")  # another data set, whose test side is what is judged
-    gallery_distractors: str = later(
-        ""
-    )  # more images to search: "rest" (other test classes), or data sets "a,b"
+    gallery_distractors: str = later("")  # more images to search: "rest" (other test classes), or data sets "a,b"
     # images
     image_size: int = 32  # side of what the network sees
     resize: int = 0  # test: resize the shorter side to this before the centre crop (0: to image_size)
@@ -65,9 +65,7 @@ class RunSpec:
     backbone: str = "convnet"  # convnet, resnet50, resnet50_caffe, efficientnet_lite0, or any timm name
     pretrained: bool = False
     weights: str = later("")  # a file of weights for the backbone, here or below the data folder; "FILE@HASH"
-    lane: str = (
-        "end_to_end"  # frozen: train only the head, on features computed once; stage: the last stage too
-    )
+    lane: str = "end_to_end"  # frozen: train only the head, on features computed once; stage: the last stage too
     trainable: str = later("")  # stage lane: the first part of the backbone that is trained, such as layer4
     views: int = 1  # frozen and stage lane: views of each training image, the plain one and augmented ones
     pooling: str = "gem"
@@ -97,9 +95,7 @@ class RunSpec:
     ks: tuple[int, ...] = (1, 2, 4, 8)
     monitor: bool = False  # also keep L_context and train mAP along the way, whatever the method
     rerank: tuple[int, ...] = ()  # also evaluate with contextual re-ranking at these k
-    protocol: str = (
-        "test"  # test: the paper's, best test R@1 over epochs; validation: held-out training classes choose
-    )
+    protocol: str = "test"  # test: the paper's, best test R@1 over epochs; validation: held-out training classes choose
     validation_share: float = 0.2  # of the training classes, with protocol = validation
     phase: str = "final"  # tuning seeds and final seeds are disjoint
     seed: int = 0
@@ -116,27 +112,11 @@ class RunSpec:
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise unknown(name, getattr(self, name), choices)
-        positive = (
-            "lr",
-            "epochs",
-            "batch_size",
-            "per_class",
-            "image_size",
-            "embedding_dim",
-            "evaluate_every",
-            "views",
-        )
+        positive = ("lr", "epochs", "batch_size", "per_class", "image_size", "embedding_dim", "evaluate_every", "views")
         for name in positive:
             if not getattr(self, name) > 0:
                 raise UserError(f"{name} = {getattr(self, name)!r} must be above 0")
-        for name in (
-            "weight_decay",
-            "backbone_lr",
-            "projector_lr",
-            "proxy_lr",
-            "warm_epochs",
-            "batches_per_epoch",
-        ):
+        for name in ("weight_decay", "backbone_lr", "projector_lr", "proxy_lr", "warm_epochs", "batches_per_epoch"):
             if getattr(self, name) < 0:
                 raise UserError(f"{name} = {getattr(self, name)!r} must not be negative")
         for name in ("label_noise", "image_noise", "validation_share"):
@@ -175,9 +155,7 @@ class RunSpec:
         """What the run sees of other data sets than its own: plain images, as specs on these."""
         more = () if self.gallery_distractors == "rest" else self.gallery_distractors.split(",")
         plain = {"judged_on": "", "gallery_distractors": "", "views": 1, "image_noise": 0.0, "data": ""}
-        return [
-            self.replace(dataset=name.strip(), **plain) for name in (self.judged_on, *more) if name.strip()
-        ]
+        return [self.replace(dataset=name.strip(), **plain) for name in (self.judged_on, *more) if name.strip()]
 
     def replace(self, **changes: object) -> "RunSpec":
         """A copy with changed fields; `{"params.lam": 0.4}` changes one parameter of the loss."""

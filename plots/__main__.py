@@ -34,9 +34,7 @@ def write(entry: Entry, made: Any, folder: Path) -> None:
             temporary.write_text(text, encoding="utf-8")
 
 
-def make_all(
-    kinds: list[str], scale: str, root: Path, only: list[str], data: Path
-) -> tuple[dict[str, str], bool]:
+def make_all(kinds: list[str], scale: str, root: Path, only: list[str], data: Path) -> tuple[dict[str, str], bool]:
     """Make what is asked for; returns name → reason of what could not be made, and whether a module crashed."""
     known, broken = entries(kinds)
     strange = [name for name in only if name not in known]
@@ -59,9 +57,7 @@ def make_all(
             if not isinstance(problem, UserError):
                 missing[name], crashed = f"{type(problem).__name__}: {problem}", True
                 traceback.print_exc()
-            for suffix in FILES[
-                entry.kind
-            ]:  # what is left from another time would pass for a result of this one
+            for suffix in FILES[entry.kind]:  # what is left from another time would pass for a result of this one
                 (folder / f"{name}.{suffix}").unlink(missing_ok=True)
             continue
         if entry.kind == "figure":
@@ -98,9 +94,7 @@ def _main(arguments: list[str]) -> int:
     parser.add_argument("of", nargs="?", choices=["tables", "figures"], help="what `needs` is asked for")
     parser.add_argument("--scale", default="quick", help=f"{', '.join(SCALES)} (default: quick)")
     parser.add_argument("--results", type=Path, default=Path("results"), help="folder of results")
-    parser.add_argument(
-        "--data", type=Path, default=Path("data"), help="folder of data sets, for their images"
-    )
+    parser.add_argument("--data", type=Path, default=Path("data"), help="folder of data sets, for their images")
     parser.add_argument("--output", type=Path, default=Path("CLAIMS.md"), help="file that `claims` writes")
     parser.add_argument("--only", default="", help="names, with commas between them")
     parser.add_argument("--list", action="store_true", help="list the names and make nothing")

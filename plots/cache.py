@@ -54,11 +54,7 @@ class Cache:
     def state(self) -> str:
         """A hash of everything that tables and figures are made from."""
         places = [path for pattern in SOURCES for path in CODE.glob(pattern)]
-        places += [
-            *STUDIES.glob("*.toml"),
-            *PUBLISHED.glob("*.csv"),
-            *reference(self.root).glob("**/*.parquet"),
-        ]
+        places += [*STUDIES.glob("*.toml"), *PUBLISHED.glob("*.csv"), *reference(self.root).glob("**/*.parquet")]
         places += [path for pattern in READ for path in self.root.glob(pattern)]
         places += self.data.iterdir() if self.data.is_dir() else []
         told = [sys.version, [version(name) for name in LIBRARIES], _stamps(sorted(places))]

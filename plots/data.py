@@ -21,9 +21,7 @@ from plots.tables._table import Table
 class Results:
     """A results folder at one scale; reads the runs once, however many tables ask for them."""
 
-    def __init__(
-        self, root: Path, scale: str, runs: pd.DataFrame | None = None, data: Path = Path("data")
-    ) -> None:
+    def __init__(self, root: Path, scale: str, runs: pd.DataFrame | None = None, data: Path = Path("data")) -> None:
         self.root, self.scale, self.data = root, scale, data  # data: where images may be found
         if runs is not None:
             self.runs = runs  # in the place of reading them
@@ -97,9 +95,7 @@ class Results:
 
     def bench(self, area: str) -> pd.DataFrame:
         """The measurements of one area of the bench."""
-        return self._measured(
-            f"bench/{area}.parquet", f"make bench first, or python -m benchmark.bench {area}"
-        )
+        return self._measured(f"bench/{area}.parquet", f"make bench first, or python -m benchmark.bench {area}")
 
     def _measured(self, file: str, command: str) -> pd.DataFrame:
         for path in (self.root / file, reference(self.root) / file):
@@ -140,9 +136,7 @@ def variant_text(variation: dict[str, object]) -> str:
 
 def variant_values(text: str) -> dict[str, str]:
     """The inverse of `variant_text`, with values as text."""
-    return {
-        key: _shortest(value) for key, _, value in (part.partition("=") for part in text.split(";") if part)
-    }
+    return {key: _shortest(value) for key, _, value in (part.partition("=") for part in text.split(";") if part)}
 
 
 def _shortest(value: object) -> str:
@@ -176,9 +170,9 @@ def seeds_by(frame: pd.DataFrame, columns: str | list[str], metric: str) -> pd.D
     done = finished(frame)
     if metric not in done.columns or done.empty:
         return pd.DataFrame()
-    return done.pivot_table(
-        index="seed", columns=columns, values=metric, aggfunc="mean", dropna=False
-    ).dropna(axis=1, how="all")
+    return done.pivot_table(index="seed", columns=columns, values=metric, aggfunc="mean", dropna=False).dropna(
+        axis=1, how="all"
+    )
 
 
 PAPER_ORDER = ("glyphs", "cub", "cars", "sop", "inat", "inshop")

@@ -152,11 +152,7 @@ def confused_pairs(kept: Retrieved) -> pd.DataFrame:
             rows += [(method, int(a), int(b)) for a, b in zip(classes, first, strict=True) if a != b]
     if not rows:
         return pd.DataFrame(columns=["method", "query", "taken", "share", "others"])
-    counts = (
-        pd.DataFrame(rows, columns=["method", "query", "taken"])
-        .value_counts()
-        .unstack("method", fill_value=0)
-    )
+    counts = pd.DataFrame(rows, columns=["method", "query", "taken"]).value_counts().unstack("method", fill_value=0)
     counts = counts.reindex(columns=kept.methods, fill_value=0)
     asked = pd.Series(classes).value_counts()
     seeds = pd.Series({name: len(found) for name, found in kept.found.items()})

@@ -15,16 +15,7 @@ from plots.catalogue import entries
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
-ROOMS = (
-    "benchmark/",
-    "baselines/",
-    "plots/",
-    "studies/",
-    "tests/",
-    "docs/",
-    "results/published",
-    "results/reference",
-)
+ROOMS = ("benchmark/", "baselines/", "plots/", "studies/", "tests/", "docs/", "results/published", "results/reference")
 EXAMPLES = {"baselines/hardest_pairs.py"}  # the README's own loss
 
 
@@ -32,9 +23,7 @@ EXAMPLES = {"baselines/hardest_pairs.py"}  # the README's own loss
 def test_every_file_that_is_named_is_there(page):
     text = page.read_text(encoding="utf-8")
     links = [page.parent / link for link in re.findall(r"\]\((?!http)([^)#]+)\)", text)]
-    named = [
-        word for word in re.findall(r"`([\w./]+)`", text) if word.startswith(ROOMS) and word not in EXAMPLES
-    ]
+    named = [word for word in re.findall(r"`([\w./]+)`", text) if word.startswith(ROOMS) and word not in EXAMPLES]
     places = links + [ROOT / name for name in named if "NAME" not in name]
     assert [str(path) for path in places if not path.exists()] == []
 
@@ -64,9 +53,7 @@ def test_every_command_and_option_is_known(page):
         parser = argparse.ArgumentParser()
         importlib.import_module(f"benchmark.commands.{found[1]}").configure(parser)
         known = {option for action in parser._actions for option in action.option_strings}
-        given = [
-            word.partition("=")[0] for word in shlex.split(found[2].rstrip("'")) if word.startswith("--")
-        ]
+        given = [word.partition("=")[0] for word in shlex.split(found[2].rstrip("'")) if word.startswith("--")]
         assert set(given) <= known, line
 
 
@@ -75,9 +62,7 @@ def test_every_room_has_its_place_in_the_order_of_imports():
         "contracts"
     ]
     placed = {room for row in contracts[0]["layers"] for room in row.split(" : ")}
-    rooms = {
-        f"benchmark.{path.stem}" for path in (ROOT / "benchmark").iterdir() if path.suffix in (".py", "")
-    }
+    rooms = {f"benchmark.{path.stem}" for path in (ROOT / "benchmark").iterdir() if path.suffix in (".py", "")}
     assert rooms - {"benchmark.__init__", "benchmark.__pycache__"} <= placed
 
 
@@ -102,6 +87,4 @@ def test_the_example_of_a_study_is_accepted(tmp_path):
 def test_the_readme_is_short_and_begins_with_what_matters():
     text = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     assert len(text) <= 135
-    assert all(
-        any(word in line for line in text[:20]) for word in ("make tables", "make test", ".png", "https://")
-    )
+    assert all(any(word in line for line in text[:20]) for word in ("make tables", "make test", ".png", "https://"))

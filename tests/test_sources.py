@@ -51,9 +51,7 @@ def test_what_changes_no_number_changes_nothing(folder):
     assert (
         of(
             folder,
-            LOSS.replace(
-                "scale * (f - K) + moved", "(\n            scale * (f - K)\n            + moved\n        )"
-            ),
+            LOSS.replace("scale * (f - K) + moved", "(\n            scale * (f - K)\n            + moved\n        )"),
         )
         == same
     )

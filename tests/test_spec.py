@@ -48,11 +48,7 @@ def test_a_changed_field_is_another_run(name, data):
 
 def test_a_spec_read_back_from_its_json_is_the_same_run():
     spec = RunSpec(
-        dataset="glyphs",
-        method="contextual",
-        params={"lam": 0.4, "variant": "full"},
-        lr_steps=(2, 3),
-        rerank=(4,),
+        dataset="glyphs", method="contextual", params={"lam": 0.4, "variant": "full"}, lr_steps=(2, 3), rerank=(4,)
     )
     assert RunSpec.from_json(spec.canonical()) == spec
     named = {f.name for f in dataclasses.fields(RunSpec) if not f.metadata.get("later")}

@@ -61,9 +61,7 @@ def test_the_wheel_plans_runs_and_tabulates_in_an_empty_folder(python, tmp_path)
 
 
 def test_the_reference_is_inside_and_counts_as_done(python, tmp_path):
-    answer = command(
-        python, "-m", "plots", "tables", "--only", "main_cub_cars,main", "--scale", "laptop", cwd=tmp_path
-    )
+    answer = command(python, "-m", "plots", "tables", "--only", "main_cub_cars,main", "--scale", "laptop", cwd=tmp_path)
     assert answer.returncode == 0, answer.stderr
     table = (tmp_path / "results" / "tables" / "laptop" / "main_cub_cars.md").read_text()
     assert "not run" in table  # the paper's numbers stand there

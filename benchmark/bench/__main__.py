@@ -15,9 +15,7 @@ AREAS = sorted(path.stem for path in Path(__file__).parent.glob("[!_]*.py"))
 def main() -> int:
     parser = Parser(prog="python -m benchmark.bench", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("areas", nargs="*", metavar="AREA", help=f"{', '.join(AREAS)} (default: all)")
-    parser.add_argument(
-        "--results", type=Path, default=Path("results"), help="results folder (default: results)"
-    )
+    parser.add_argument("--results", type=Path, default=Path("results"), help="results folder (default: results)")
     arguments = parser.read(sys.argv[1:])
     for area in arguments.areas:
         if area not in AREAS:
@@ -47,9 +45,7 @@ def table(rows: list[dict]) -> str:
     lines = [f"{'':{width}}  {'n':>7}  {'seconds':>9}  {'peak MB':>8}  {'ratio':>7}  {'memory':>7}  to"]
     for row in rows:
         peak = "" if row.get("peak_mb") is None else f"{row['peak_mb']:.0f}"
-        ratio, memory = (
-            "" if row.get(key) is None else f"{row[key]:.2f}" for key in ("ratio", "memory_ratio")
-        )
+        ratio, memory = ("" if row.get(key) is None else f"{row[key]:.2f}" for key in ("ratio", "memory_ratio"))
         start = f"{row['name']:{width}}  {row['n']:>7,}  {row['seconds']:>9.4f}  {peak:>8}"
         lines.append(f"{start}  {ratio:>7}  {memory:>7}  {row.get('baseline', '')}".rstrip())
     return "\n".join(lines)

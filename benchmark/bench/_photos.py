@@ -21,9 +21,7 @@ from benchmark.spec import RunSpec
 IMAGES = 128
 WORKERS = 2
 PLAIN_BATCH = 64
-SPEC = RunSpec(
-    dataset="photos", image_size=224, resize=256, augmentation="crop", pooling="average", lane="frozen"
-)
+SPEC = RunSpec(dataset="photos", image_size=224, resize=256, augmentation="crop", pooling="average", lane="frozen")
 STAGE = SPEC.replace(
     lane="stage", trainable="layer4", backbone="resnet50_caffe", image_size=128, resize=146, batch_norm="frozen",
     views=2, batch_size=64, embedding_dim=512, method="contrastive",
@@ -56,13 +54,7 @@ def _features(root: Path, backbone: str, goal: float) -> list[Row]:
     now = min(_timed(_chunked_features, spec, root, WORKERS) for _ in range(2))
     return [
         row(f"{backbone}: plain features, one worker", IMAGES, plain),
-        row(
-            f"{backbone}: features in chunks, {WORKERS} workers",
-            IMAGES,
-            now,
-            plain / now,
-            f"plain (goal {goal:g})",
-        ),
+        row(f"{backbone}: features in chunks, {WORKERS} workers", IMAGES, now, plain / now, f"plain (goal {goal:g})"),
     ]
 
 
@@ -155,14 +147,10 @@ def _stage_step(spec: RunSpec, root: Path, worker: int, workers: int) -> Callabl
     generator = np.random.Generator(np.random.PCG64(0))
     views = []
     for view in range(2):  # read from the disk, as they are in a run
-        np.save(
-            root / f"{view}.npy", generator.random((512, 8, 8, 1024), dtype=np.float32).astype(np.float16)
-        )
+        np.save(root / f"{view}.npy", generator.random((512, 8, 8, 1024), dtype=np.float32).astype(np.float16))
         views.append(np.load(root / f"{view}.npy", mmap_mode="r"))
     samples = np.arange(512)
-    seen = TrainingView(
-        samples, samples % 16, samples % 16, np.arange(16), samples[:, None], np.full(512, -1)
-    )
+    seen = TrainingView(samples, samples % 16, samples % 16, np.arange(16), samples[:, None], np.full(512, -1))
     inputs = FeatureInputs(spec, seen, Features(tuple(views), None), torch.device("cpu"))
     drawn = inputs.train(1, [generator.integers(512, size=spec.batch_size) for _ in range(64)])
     return _step(_stage_model(), lambda: next(drawn))
@@ -214,9 +202,7 @@ def _timed(way: Callable[..., Callable[[], None]], spec: RunSpec, root: Path, wo
     return min(max(rounds) for rounds in zip(*found, strict=True))
 
 
-def _process(
-    way: Callable, spec: RunSpec, root: Path, number: int, workers: int, ready: Any, times: Any
-) -> None:
+def _process(way: Callable, spec: RunSpec, root: Path, number: int, workers: int, ready: Any, times: Any) -> None:
     import torch
 
     torch.set_num_threads(1)

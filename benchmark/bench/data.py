@@ -113,7 +113,5 @@ def _steps() -> list[Row]:
         drawn = samplers.batches(kind, labels, supers, batch, 4, generator)
         count = 3_000  # several arrangements of the whole set, so that their cost is shared out fairly
         seconds = best(partial(list, islice(drawn, count)), 1) / count
-        found.append(
-            row(f"{kind} sampler, a batch of {images:,} images", batch, seconds, seconds / step, "a step")
-        )
+        found.append(row(f"{kind} sampler, a batch of {images:,} images", batch, seconds, seconds / step, "a step"))
     return found

@@ -20,12 +20,7 @@ KS = (1, 10, 100, 1000)
 
 
 def run() -> list[Row]:
-    cases = [
-        (_cub, 5_924, DIMENSIONS, 3),
-        (_lane, 5_924, 2_048, 2),
-        (_size, 12_000, 6, 3),
-        (_size, 5_924, 59, 3),
-    ]
+    cases = [(_cub, 5_924, DIMENSIONS, 3), (_lane, 5_924, 2_048, 2), (_size, 12_000, 6, 3), (_size, 5_924, 59, 3)]
     rows: list[Row] = []
     for work, n, size, repeat in [*cases, (_library, 12_000, 6, 1), (_large, 60_502, 5, 1)]:
         with multiprocessing.get_context("spawn").Pool(1) as pool:
@@ -100,9 +95,7 @@ def _cub(n: int, dimensions: int, repeat: int) -> list[Row]:
     among = partial(recall_among_distractors, x, labels, crowd, (n, 10 * n))
     (bare, seconds), peak = _alternating(1, partial(_product, x, crowd), among, clock=time.process_time)
     to = f"bare product with them {bare:.2f} s"
-    rows.append(
-        row("R@1 among ten times as many distractors, one core", n, seconds, seconds / bare, to, peak)
-    )
+    rows.append(row("R@1 among ten times as many distractors, one core", n, seconds, seconds / bare, to, peak))
     return rows
 
 
@@ -132,10 +125,7 @@ def _lane(n: int, width: int, repeat: int) -> list[Row]:
         return FeatureInputs(spec, view, Features((x,) * spec.views, None), device), None, width
 
     rows = []
-    with (
-        patch.object(training, "open_dataset", lambda *_: birds),
-        patch.object(training, "open_inputs", inputs),
-    ):
+    with patch.object(training, "open_dataset", lambda *_: birds), patch.object(training, "open_inputs", inputs):
         for phase in ("tune", "final"):
             fields = settings.setting("photos", "cub", "contrastive") | {"phase": phase}
             spec = RunSpec(dataset="cub", method="contrastive", **fields)

@@ -37,13 +37,10 @@ def run() -> list[Row]:
         forms += [f"{name}, textbook" for name in TEXTBOOKS if n in TEXTBOOK]
         found = turns(n, *forms)
         rows.append(compared("floor", n, found["floor"], found["floor"], "itself"))
-        rows += [
-            compared(name, n, found[name], found["floor"], "floor") for name in ("contextual", *TEXTBOOKS)
-        ]
+        rows += [compared(name, n, found[name], found["floor"], "floor") for name in ("contextual", *TEXTBOOKS)]
         rows.append(compared("contextual, oracle", n, found["oracle"], found["contextual"], "contextual"))
         rows += [
-            compared(form, n, found[form], found[form.partition(",")[0]], form.partition(",")[0])
-            for form in forms[5:]
+            compared(form, n, found[form], found[form.partition(",")[0]], form.partition(",")[0]) for form in forms[5:]
         ]
     found = turns(CROWDED, "contextual", "oracle", crowded=True)
     name = "contextual, oracle, neighbourhoods of half the batch"

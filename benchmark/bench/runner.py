@@ -45,9 +45,7 @@ def busy(spec: RunSpec, **where: object) -> dict[str, object]:
 
 def _families(seeds: int) -> list[Family]:
     """A study of so many runs that differ in the seed."""
-    return planner.families(
-        Study("bench", "bench", "quick", "Bench", ("glyphs",), ("triplet",), "glyphs", seeds=seeds)
-    )
+    return planner.families(Study("bench", "bench", "quick", "Bench", ("glyphs",), ("triplet",), "glyphs", seeds=seeds))
 
 
 def _run(results: Path, pool: Pool, executor: str, seeds: int) -> Scheduler:
@@ -102,7 +100,5 @@ def _workers(runs: int = 16) -> list[Row]:
     pool.close(kill=False)
     return [
         measured("sweep with one worker", runs, seconds[1], 1.0, "one worker"),
-        measured(
-            "sweep with two workers", runs, seconds[2], seconds[1] / seconds[2], "one worker, times as fast"
-        ),
+        measured("sweep with two workers", runs, seconds[2], seconds[1] / seconds[2], "one worker, times as fast"),
     ]

@@ -29,18 +29,14 @@ class Row:
     cells: list[Cell]
 
 
-def training_rows(
-    dataset: Dataset, view: TrainingView, source: Source, classes: int, images: int
-) -> list[Row]:
+def training_rows(dataset: Dataset, view: TrainingView, source: Source, classes: int, images: int) -> list[Row]:
     """Rows of spoiled training data: a sample stands in the row of the class that it is called now."""
     rows = []
     for label in _spread(dataset, view.class_ids, classes):
         position = int(np.searchsorted(view.class_ids, label))
         members = np.flatnonzero(view.labels == position)
         spoiled = (view.true_labels != view.labels) | (view.replaced >= 0)
-        members = members[np.argsort(~spoiled[members], kind="stable")][
-            :images
-        ]  # what was changed comes first
+        members = members[np.argsort(~spoiled[members], kind="stable")][:images]  # what was changed comes first
         cells = []
         for m in members.tolist():
             wrong = view.true_labels[m] != view.labels[m]
@@ -70,9 +66,7 @@ def draw(rows: list[Row], heading: str) -> Image.Image:
     for r, row in enumerate(rows):
         top = 30 + r * height
         for line, text in enumerate(row.title):
-            pen.text(
-                (GAP, top + 4 + 18 * line), _short(text, 34), "black" if line == 0 else "#666", _font(13)
-            )
+            pen.text((GAP, top + 4 + 18 * line), _short(text, 34), "black" if line == 0 else "#666", _font(13))
         for c, cell in enumerate(row.cells):
             left = TITLE + c * (CELL + GAP)
             sheet.paste(_thumbnail(cell.image), (left, top))
@@ -86,9 +80,7 @@ def _spread(dataset: Dataset, classes: np.ndarray, count: int) -> list[int]:
     """At most `count` classes, evenly over all, neighbours in the coarser levels next to each other."""
     first = {int(c): i for i, c in reversed(list(enumerate(dataset.labels[:, 0])))}
     ordered = sorted(map(int, classes), key=lambda c: tuple(dataset.labels[first[c]][::-1]))
-    return [
-        ordered[i] for i in np.unique(np.linspace(0, len(ordered) - 1, min(count, len(ordered))).astype(int))
-    ]
+    return [ordered[i] for i in np.unique(np.linspace(0, len(ordered) - 1, min(count, len(ordered))).astype(int))]
 
 
 def _title(dataset: Dataset, label: int) -> tuple[str, ...]:
@@ -97,9 +89,7 @@ def _title(dataset: Dataset, label: int) -> tuple[str, ...]:
 
 
 def _thumbnail(image: np.ndarray) -> Image.Image:
-    picture = Image.fromarray(image[:, :, 0] if image.shape[2] == 1 else np.ascontiguousarray(image)).convert(
-        "RGB"
-    )
+    picture = Image.fromarray(image[:, :, 0] if image.shape[2] == 1 else np.ascontiguousarray(image)).convert("RGB")
     picture.thumbnail((CELL, CELL))
     cell = Image.new("RGB", (CELL, CELL), "#eee")
     cell.paste(picture, ((CELL - picture.width) // 2, (CELL - picture.height) // 2))

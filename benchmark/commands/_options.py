@@ -22,15 +22,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("studies", nargs="+", metavar="STUDY", help='names, paths of .toml files, or "all"')
     parser.add_argument("--scale", default=SCALE, help=f"{', '.join(study.SCALES)} (default: {SCALE})")
     override = "override a study key or a field of its runs: seeds=2, tuning.trials=3, epochs=4"
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides", help=override
-    )
-    parser.add_argument(
-        "--datasets", default="", metavar="A,B", help="on these data sets instead of the study's own"
-    )
-    parser.add_argument(
-        "--methods", default="", metavar="A,B", help="these methods instead of the study's own"
-    )
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides", help=override)
+    parser.add_argument("--datasets", default="", metavar="A,B", help="on these data sets instead of the study's own")
+    parser.add_argument("--methods", default="", metavar="A,B", help="these methods instead of the study's own")
     data(parser)
     stored(parser)
     executor(parser)
@@ -67,9 +61,7 @@ def load(args: argparse.Namespace) -> list[study.Study]:
     return loaded
 
 
-def with_identity(
-    args: argparse.Namespace, outcomes: Mapping[str, Outcome]
-) -> tuple[list[study.Study], Identity]:
+def with_identity(args: argparse.Namespace, outcomes: Mapping[str, Outcome]) -> tuple[list[study.Study], Identity]:
     """The studies, on the data that there are, and the code and data that their runs would be made of."""
     identity = Identity(args.data, args.executor, seen(outcomes.values()))
     studies, absent = with_data(load(args), identity)
@@ -79,9 +71,7 @@ def with_identity(
 
 
 def store(args: argparse.Namespace) -> Store:
-    return Store(
-        args.results, not args.no_reference, notify=lambda text: print(f"warning: {text}", file=sys.stderr)
-    )
+    return Store(args.results, not args.no_reference, notify=lambda text: print(f"warning: {text}", file=sys.stderr))
 
 
 def command(args: argparse.Namespace, verb: str, *more: str) -> str:

@@ -30,17 +30,11 @@ def execute(args: argparse.Namespace) -> int:
     path = target / f"{args.scale}.parquet"
     made = sorted((args.results / "studies" / args.scale).glob("*.parquet"))
     for ledger in made:  # of a study that was not run here, what lies there already stays
-        write_file(
-            target / "studies" / args.scale / ledger.name,
-            store.ledger_rows(ledger.stem, args.scale),
-            "ledger",
-        )
+        write_file(target / "studies" / args.scale / ledger.name, store.ledger_rows(ledger.stem, args.scale), "ledger")
     committed = Store(target, reference=False)
     ledgers = sorted((target / "studies" / args.scale).glob("*.parquet"))
     wanted = {row["run_id"] for ledger in ledgers for row in committed.ledger_rows(ledger.stem, args.scale)}
-    tables = [
-        read_file(store.path(run_id), "run") for run_id in sorted(wanted) if store.path(run_id).exists()
-    ]
+    tables = [read_file(store.path(run_id), "run") for run_id in sorted(wanted) if store.path(run_id).exists()]
     rows = pa.concat_tables([schema("run").empty_table(), *(table for table in tables if table is not None)])
     if path.exists() and (before := read_file(path, "run")) is not None:
         here = set(rows["run_id"].to_pylist())

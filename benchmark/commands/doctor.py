@@ -56,20 +56,12 @@ def _versions() -> Iterator[Finding]:
         except metadata.PackageNotFoundError:
             extra = marker.replace("extra ==", "").strip(" \"'")
             if extra:
-                yield (
-                    "note",
-                    name,
-                    f"not installed, needed for the extra {extra}: pip install -e '.[{extra}]'",
-                )
+                yield ("note", name, f"not installed, needed for the extra {extra}: pip install -e '.[{extra}]'")
             else:
                 yield "problem", name, "not installed: make setup"
             continue
         fits = _fits(needed, version)
-        yield (
-            "ok" if fits else "problem",
-            name,
-            version if fits else f"{version}, but needs {needed}: make setup",
-        )
+        yield ("ok" if fits else "problem", name, version if fits else f"{version}, but needs {needed}: make setup")
 
 
 def _fits(requirement: str, version: str) -> bool:
@@ -92,11 +84,7 @@ def _devices() -> Iterator[Finding]:
         names = ", ".join(torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count()))
         yield "ok", "graphics cards", names
     elif seen:
-        yield (
-            "problem",
-            "graphics cards",
-            f"{seen} there, but torch cannot use them: install a matching driver",
-        )
+        yield ("problem", "graphics cards", f"{seen} there, but torch cannot use them: install a matching driver")
     else:
         yield "note", "graphics cards", "none; quick and laptop scale do not need one, paper scale does"
 

@@ -28,18 +28,10 @@ class Stored:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, help=".npz or .parquet with embeddings and labels")
-    parser.add_argument(
-        "--ks", type=_integers, default=(1, 2, 4, 8), help="Recall@k for these (default 1,2,4,8)"
-    )
-    parser.add_argument(
-        "--rerank", type=_integers, default=(), help="also after contextual re-ranking at these k"
-    )
-    parser.add_argument(
-        "--beta", type=float, default=0.1, help="weight of the contextual similarity (default 0.1)"
-    )
-    parser.add_argument(
-        "--labels", default="", help="label columns of a Parquet file, finest first (default: all)"
-    )
+    parser.add_argument("--ks", type=_integers, default=(1, 2, 4, 8), help="Recall@k for these (default 1,2,4,8)")
+    parser.add_argument("--rerank", type=_integers, default=(), help="also after contextual re-ranking at these k")
+    parser.add_argument("--beta", type=float, default=0.1, help="weight of the contextual similarity (default 0.1)")
+    parser.add_argument("--labels", default="", help="label columns of a Parquet file, finest first (default: all)")
     parser.add_argument("--health", action="store_true", help="also mean cosine, effective rank and hubness")
     parser.add_argument("--json", action="store_true", help="print JSON with fractions instead of a table")
 
@@ -59,9 +51,7 @@ def execute(args: argparse.Namespace) -> int:
         beta=args.beta,
     )
     if not any(value for name, value in metrics.items() if name.split("/")[0] == "queries"):
-        raise UserError(
-            f"none of the {len(stored.query)} queries of {args.file} has a positive in the gallery"
-        )
+        raise UserError(f"none of the {len(stored.query)} queries of {args.file} has a positive in the gallery")
     if args.health:
         metrics |= {f"health/{k}": v for k, v in health(stored.query, stored.query_labels).items()}
     sys.stdout.write(json.dumps(metrics, indent=2) if args.json else table(metrics))
@@ -105,9 +95,7 @@ def _read_npz(path: Path, labels: tuple[str, ...]) -> Stored:
     for name in ("embeddings", "labels"):
         if name not in arrays:
             found = ", ".join(arrays) or "nothing"
-            raise UserError(
-                f"{path.name} has no array {name!r} (it holds {found}); expected embeddings and labels"
-            )
+            raise UserError(f"{path.name} has no array {name!r} (it holds {found}); expected embeddings and labels")
     levels = tuple(map(str, arrays["levels"])) if "levels" in arrays else None
     gallery, gallery_labels = arrays.get("gallery_embeddings"), arrays.get("gallery_labels")
     if (gallery is None) != (gallery_labels is None):
@@ -123,9 +111,7 @@ def _read_parquet(path: Path, labels: tuple[str, ...]) -> Stored:
     except Exception as error:  # and so does pyarrow
         raise UserError(f"{path.name} cannot be read as Parquet: {str(error).splitlines()[0]}") from None
     if "embedding" not in rows.column_names:
-        raise UserError(
-            f"{path.name} has no list column 'embedding' (it holds {', '.join(rows.column_names)})"
-        )
+        raise UserError(f"{path.name} has no list column 'embedding' (it holds {', '.join(rows.column_names)})")
     names = labels or tuple(name for name in rows.column_names if name not in ("embedding", "set"))
     for name in names:
         if name not in rows.column_names:
@@ -155,9 +141,7 @@ def _matrix(column, path: Path) -> np.ndarray:
         raise UserError(f"column 'embedding' of {path.name} has type {kind}; expected lists of numbers")
     lengths = pc.unique(pc.list_value_length(column)).to_pylist()
     if len(lengths) > 1 or lengths == [None]:
-        raise UserError(
-            f"the embeddings of {path.name} have different lengths: {sorted(map(str, lengths))[:5]}"
-        )
+        raise UserError(f"the embeddings of {path.name} have different lengths: {sorted(map(str, lengths))[:5]}")
     values = pc.list_flatten(column)
     if values.null_count:
         raise UserError(f"{values.null_count} numbers in column 'embedding' of {path.name} are missing")
@@ -172,11 +156,7 @@ def _codes(column, name: str) -> np.ndarray:
         raise UserError(f"{column.null_count} values of label column {name!r} are missing")
     if pa.types.is_integer(column.type):
         return column.to_numpy().astype(np.int64)
-    if (
-        pa.types.is_string(column.type)
-        or pa.types.is_large_string(column.type)
-        or pa.types.is_dictionary(column.type)
-    ):
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or pa.types.is_dictionary(column.type):
         numbers = {value: i for i, value in enumerate(dict.fromkeys(column.to_pylist()))}
         return np.array([numbers[value] for value in column.to_pylist()], dtype=np.int64)
     raise UserError(f"label column {name!r} has type {column.type}; expected integers or text")
@@ -188,7 +168,5 @@ def _integers(text: str) -> tuple[int, ...]:
     except ValueError:
         values = ()
     if not values or min(values) < 1:
-        raise argparse.ArgumentTypeError(
-            f"{text!r}: expected integers from 1 on with commas between, such as 1,10,100"
-        )
+        raise argparse.ArgumentTypeError(f"{text!r}: expected integers from 1 on with commas between, such as 1,10,100")
     return values

@@ -20,13 +20,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--setting", default="photos", help="whose backbone and views (default: photos)")
     parser.add_argument("--backbone", default="", help="instead of the setting's")
     override = "a field of the runs that is not the setting's: views=4, image_size=160"
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides", help=override
-    )
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides", help=override)
     parser.add_argument("--jobs", type=int, metavar="N", help="workers (default: one per card, or core)")
-    parser.add_argument(
-        "--clean", action="store_true", help="remove what is stored, of DATASET or of all data sets"
-    )
+    parser.add_argument("--clean", action="store_true", help="remove what is stored, of DATASET or of all data sets")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -49,9 +45,7 @@ def execute(args: argparse.Namespace) -> int:
         raise UserError("which DATASET? (python -m benchmark list)")
     spec = _spec(args)
     if spec.lane == "end_to_end":
-        raise UserError(
-            f"setting {args.setting!r} trains the whole backbone, so it has no features; try photos"
-        )
+        raise UserError(f"setting {args.setting!r} trains the whole backbone, so it has no features; try photos")
     pool = open_pool("loky", args.jobs, None)
     try:
         prepare([spec], args.data.absolute(), pool)

@@ -19,9 +19,7 @@ KINDS = ("methods", "datasets", "studies", "settings", "fields")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "kind", nargs="?", choices=KINDS, help="only these (default: all but settings and fields)"
-    )
+    parser.add_argument("kind", nargs="?", choices=KINDS, help="only these (default: all but settings and fields)")
 
 
 def execute(args: argparse.Namespace) -> int:

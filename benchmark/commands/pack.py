@@ -9,9 +9,7 @@ from pathlib import Path
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "dataset", metavar="DATASET", help="a name, or the path of a CSV, Parquet file or folder"
-    )
+    parser.add_argument("dataset", metavar="DATASET", help="a name, or the path of a CSV, Parquet file or folder")
     parser.add_argument("--data", type=Path, default=Path("data"), metavar="DIR", help="default: data")
     parser.add_argument("--setting", default="", help="whose sizes are packed (default: 224, else 256)")
     parser.add_argument(
@@ -45,9 +43,7 @@ def execute(args: argparse.Namespace) -> int:
         if args.check:
             found = packing.packed(dataset, step, args.data)
             if found is None:
-                raise UserError(
-                    f"{dataset.name} has no finished pack {step.name}; leave out --check to make it"
-                )
+                raise UserError(f"{dataset.name} has no finished pack {step.name}; leave out --check to make it")
             damaged = found.damaged()
             if damaged:
                 raise UserError(
@@ -55,9 +51,7 @@ def execute(args: argparse.Namespace) -> int:
                 )
             print(f"{folder}: {len(indices):,} images, all as written")
             continue
-        with tqdm(
-            total=len(indices), desc=f"{dataset.name} {step.name}", unit=" images", disable=None
-        ) as bar:
+        with tqdm(total=len(indices), desc=f"{dataset.name} {step.name}", unit=" images", disable=None) as bar:
             for done in packing.pack(dataset, step, indices, args.data, max(1, args.workers)):
                 bar.update(done - bar.n)
         size = (folder / "images.bin").stat().st_size

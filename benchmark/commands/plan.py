@@ -38,9 +38,7 @@ def execute(args: argparse.Namespace) -> int:
             for family in planner.families(study, identity):
                 for task in family.known(outcomes).tasks:
                     outcome = outcomes.get(task.spec.run_id)
-                    print(
-                        json.dumps({**task.ledger_row(), "status": outcome.status if outcome else "missing"})
-                    )
+                    print(json.dumps({**task.ledger_row(), "status": outcome.status if outcome else "missing"}))
         return 0
     estimate = Estimate(outcomes.values())
     every: dict[str, RunSpec] = {}
@@ -88,17 +86,14 @@ def summary(
         )
     lines.append(
         f"  {len(specs) + waiting} runs: {len(stored) - failed} done, {failed} failed, "
-        f"{len(missing) + waiting} to do"
-        + (f" ({waiting} of them once tuning has chosen)" if waiting else "")
+        f"{len(missing) + waiting} to do" + (f" ({waiting} of them once tuning has chosen)" if waiting else "")
     )
     lines.append(f"  time with {jobs} worker{'s' * (jobs > 1)}: {in_words(seconds)}")
     return lines
 
 
 def _beyond(families: list[Family]) -> str:
-    searches = {
-        g.method: g.search.extra for family in families for g in family.groups if g.search and g.search.extra
-    }
+    searches = {g.method: g.search.extra for family in families for g in family.groups if g.search and g.search.extra}
     if not searches:
         return ""
     shown = "; ".join(f"{method} also {', '.join(extra)}" for method, extra in searches.items())

@@ -16,13 +16,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     words = f"{', '.join(SCALES)}, with commas between several (default: all that have results)"
     parser.add_argument("--scale", default="", help=words)
     _options.results(parser)
-    parser.add_argument(
-        "--data", type=Path, default=Path("data"), metavar="DIR", help="for images (default: data)"
-    )
+    parser.add_argument("--data", type=Path, default=Path("data"), metavar="DIR", help="for images (default: data)")
     parser.add_argument("--serve", action="store_true", help="show it on this machine, fresh on every reload")
-    parser.add_argument(
-        "--port", type=int, default=8765, help="for --serve (default: 8765; 0: any that is free)"
-    )
+    parser.add_argument("--port", type=int, default=8765, help="for --serve (default: 8765; 0: any that is free)")
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -59,9 +59,7 @@ def again(store: Store, run_id: str, data: Path, executor: str) -> Comparison:
 
 def show(comparison: Comparison) -> None:
     wrong = comparison.differences
-    verdict = (
-        f"{len(wrong)} of {comparison.cells} cells differ" if wrong else f"all {comparison.cells} cells agree"
-    )
+    verdict = f"{len(wrong)} of {comparison.cells} cells differ" if wrong else f"all {comparison.cells} cells agree"
     print(f"{comparison.run_id}: {verdict}, {comparison.rule}")
     for difference in wrong[:20]:
         print(f"  {difference.cell}: stored {difference.stored!r}, now {difference.now!r}")

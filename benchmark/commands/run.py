@@ -27,14 +27,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs", type=int, metavar="N", help="runs at a time (default: one per graphics card, or core)"
     )
-    parser.add_argument(
-        "--backend", default="loky", choices=("loky", "dask", "sequential"), help="default: loky"
-    )
+    parser.add_argument("--backend", default="loky", choices=("loky", "dask", "sequential"), help="default: loky")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="of the Dask cluster: tcp://HOST:8786")
     parser.add_argument("--shard", metavar="I/N", default="1/1", help="only this share of the runs")
-    parser.add_argument(
-        "--time-limit", type=_seconds, metavar="TIME", help="for a run: 90, 15m or 2h (default: none)"
-    )
+    parser.add_argument("--time-limit", type=_seconds, metavar="TIME", help="for a run: 90, 15m or 2h (default: none)")
     parser.add_argument("--retry-failed", action="store_true", help="also do runs again that failed")
 
 

@@ -10,9 +10,7 @@ from pathlib import Path
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "dataset", metavar="DATASET", help="a name, or the path of a CSV, Parquet file or folder"
-    )
+    parser.add_argument("dataset", metavar="DATASET", help="a name, or the path of a CSV, Parquet file or folder")
     parser.add_argument("--data", type=Path, default=Path("data"), metavar="DIR", help="default: data")
     parser.add_argument("--out", type=Path, metavar="FILE", help="default: DATASET.png")
     parser.add_argument("--side", choices=("train", "test"), default="train", help="default: train")
@@ -22,9 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--label-noise-excludes-true", action="store_true")
     parser.add_argument("--image-noise", type=float, default=0.0, metavar="SHARE")
     parser.add_argument("--distractors", default="", metavar="DIR", help="images for --image-noise")
-    parser.add_argument(
-        "--train-classes", type=float, default=0.0, metavar="N", help="only the first so many"
-    )
+    parser.add_argument("--train-classes", type=float, default=0.0, metavar="N", help="only the first so many")
     parser.add_argument("--seed", type=int, default=0, help="of the damage (default: 0)")
     parser.add_argument("--corrupted", action="store_true", help="also list every sample that was changed")
 

@@ -21,9 +21,7 @@ from benchmark.spec import RunSpec, base_id
 
 def configure(parser: argparse.ArgumentParser) -> None:
     _options.configure(parser)
-    parser.add_argument(
-        "--tracebacks", action="store_true", help="all that failed runs said, not only the end"
-    )
+    parser.add_argument("--tracebacks", action="store_true", help="all that failed runs said, not only the end")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -56,10 +54,7 @@ def _print(
             states[task.spec.method][task.spec.run_id] = outcome.status if outcome else "missing"
     width = max(map(len, states))
     waiting = len(frozenset().union(*(one.waiting for one in known)))
-    print(
-        f"{study.name} at scale {study.scale}"
-        + (f"; {waiting} more runs follow from tuning" if waiting else "")
-    )
+    print(f"{study.name} at scale {study.scale}" + (f"; {waiting} more runs follow from tuning" if waiting else ""))
     print(f"  {'method':{width}}  {'done':>5}  {'diverged':>8}  {'failed':>6}  {'missing':>7}")
     failed: list[str] = []
     for method, runs in states.items():
@@ -88,9 +83,7 @@ def _others(known: list[Known], specs: dict[str, str]) -> Iterator[tuple[str, in
             continue
         told = json.loads(text)
         code = told.get("code", "")
-        why = (
-            "code that was not recorded" if not code else "other code" if code != spec.code else "other data"
-        )
+        why = "code that was not recorded" if not code else "other code" if code != spec.code else "other data"
         counts[spec.method, why] += 1
     for (method, why), count in sorted(counts.items()):
         yield method, count, why

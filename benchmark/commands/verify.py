@@ -33,9 +33,7 @@ def execute(args: argparse.Namespace) -> int:
     finished = sorted(run_id for run_id, outcome in store.outcomes().items() if outcome.finished)
     if not finished:
         folder = args.folder or args.results
-        raise UserError(
-            f"no finished runs in {folder} (python -m benchmark run main --results {args.results})"
-        )
+        raise UserError(f"no finished runs in {folder} (python -m benchmark run main --results {args.results})")
     count = min(args.sample, len(finished))
     chosen = numpy_generator("verify", args.seed).choice(len(finished), count, replace=False)
     wrong = 0

@@ -38,9 +38,7 @@ def embedded(name: str) -> bool:
     if known not in summaries():
         return False
     tree = ast.parse((Path(__file__).parent / f"{known}.py").read_text(encoding="utf-8"))
-    named = [
-        t.id for n in tree.body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)
-    ]
+    named = [t.id for n in tree.body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)]
     return "ARCHIVE" not in named
 
 
@@ -62,12 +60,7 @@ def names() -> list[str]:
 def is_path(name: str) -> bool:
     """Whether a data set's name means a file or a folder of the user's; options may follow a "?"."""
     name = name.partition("?")[0]
-    return (
-        "/" in name
-        or "\\" in name
-        or Path(name).suffix.lower() in (".csv", ".parquet")
-        or name in (".", "..")
-    )
+    return "/" in name or "\\" in name or Path(name).suffix.lower() in (".csv", ".parquet") or name in (".", "..")
 
 
 OPTIONS = {  # after a "?", as in ./birds.csv?split=class&seed=3
@@ -86,9 +79,7 @@ def parse(name: str) -> tuple[str, dict[str, str]]:
     for part in text.split("&") if text else []:
         key, _, value = part.partition("=")
         if key not in OPTIONS or not value:
-            raise unknown(
-                "option", part, [f"{option}=…" for option in OPTIONS], "as in birds.csv?split=class"
-            )
+            raise unknown("option", part, [f"{option}=…" for option in OPTIONS], "as in birds.csv?split=class")
         options[key] = value
     return path, options
 
@@ -104,9 +95,7 @@ def find(name: str, root: Path) -> Path:
     """Where your own data are: at the path itself, or below the data folder."""
     path = _found(parse(name)[0], root)
     if path is None:
-        raise UserError(
-            f"data set {name!r}: there is no such file or folder, neither here nor below {str(root)!r}"
-        )
+        raise UserError(f"data set {name!r}: there is no such file or folder, neither here nor below {str(root)!r}")
     return path
 
 
@@ -122,9 +111,7 @@ def open_dataset(name: str, root: Path | str) -> "Dataset":
         return _opened(import_module("benchmark.datasets._folder").open_folder, name, path, options)
     if path.suffix.lower() in (".csv", ".parquet"):
         return _opened(import_module("benchmark.datasets._table").open_table, name, path, options)
-    raise UserError(
-        f"data set {name!r} is a {path.suffix or 'plain'} file; expected .csv, .parquet or a folder"
-    )
+    raise UserError(f"data set {name!r} is a {path.suffix or 'plain'} file; expected .csv, .parquet or a folder")
 
 
 def weights_file(name: str, root: Path) -> Path | None:
@@ -162,7 +149,5 @@ def _opened(opener: "Callable[..., Dataset]", name: str, place: Path, options: d
     for option in options:
         if option not in taken:
             can = [o for o in OPTIONS if o in taken]
-            raise UserError(
-                f"data set {name!r} has no option {option!r}; it has {', '.join(can) if can else 'none'}"
-            )
+            raise UserError(f"data set {name!r} has no option {option!r}; it has {', '.join(can) if can else 'none'}")
     return opener(place, **options)

@@ -29,9 +29,7 @@ def assembled(
     labels, names = levelled(*levels.values())
     sides = np.array(side)
     check_counts(name, expect, _counts(labels, sides, list(levels)), archive)
-    there = present(
-        source.root, source.files, missing, f"unpack {archive} there again", f"{name}?missing=skip"
-    )
+    there = present(source.root, source.files, missing, f"unpack {archive} there again", f"{name}?missing=skip")
     if not there.all():
         source = type(source)(source.root, [f for f, kept in zip(source.files, there, strict=True) if kept])
         labels, names = levelled(

@@ -75,9 +75,7 @@ class Dataset:
         sides += [] if self.gallery is None else [("gallery", self.gallery)]
         counts = [
             f"{side} {len(i):,} images of "
-            + " / ".join(
-                f"{len(np.unique(self.labels[i, level])):,} {name}" for level, name in enumerate(self.levels)
-            )
+            + " / ".join(f"{len(np.unique(self.labels[i, level])):,} {name}" for level, name in enumerate(self.levels))
             for side, i in sides
         ]
         absent = [f"{self.missing:,} images are missing and left out"] if self.missing else []
@@ -143,9 +141,7 @@ def decode(path: Path) -> np.ndarray:
             return np.asarray(upright if upright.mode == "RGB" else upright.convert("RGB"))
     except FileNotFoundError:
         raise UserError(f"image {str(path)!r} is missing; unpack its archive again") from None
-    except (
-        Exception
-    ) as error:  # PIL raises OSError, SyntaxError, ValueError, … depending on how the file is broken
+    except Exception as error:  # PIL raises OSError, SyntaxError, ValueError, … depending on how the file is broken
         raise UserError(
             f"image {str(path)!r} cannot be decoded ({error}); replace the file, or take it out of the index"
         ) from None

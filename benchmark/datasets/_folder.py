@@ -21,9 +21,7 @@ def open_folder(path: Path, split: str = "", seed: str = "0") -> Dataset:
     sided = tops == {"train", "test"}
     how = split or ("column" if sided else "class")
     if how == "column" and not sided:
-        raise UserError(
-            f"{str(path)!r} has no folders train and test; leave out split=column to split by class"
-        )
+        raise UserError(f"{str(path)!r} has no folders train and test; leave out split=column to split by class")
     if how not in ("column", "class", "order"):
         raise unknown("split", how, ("class", "order", "column"))
     classes = [tuple(place[1:] if sided else place) for place in places]

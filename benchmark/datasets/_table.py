@@ -112,9 +112,7 @@ def _check_split_column(path: Path, table: pd.DataFrame, label: str) -> None:
         return
     others = [c for c in table.columns if c not in ("path", label)]
     named = next((c for c in others if _near("split", [c])), None)
-    filled = next(
-        (c for c in others if set(table[c].dropna().astype(str).str.lower()) <= {*SIDES, "val"}), None
-    )
+    filled = next((c for c in others if set(table[c].dropna().astype(str).str.lower()) <= {*SIDES, "val"}), None)
     if named or filled:
         raise UserError(
             f"{str(path)!r}: column {named or filled!r} looks like the split, which is called 'split'; "
@@ -166,9 +164,7 @@ def _sortable(column: pd.Series) -> list[tuple[int | str, str]]:
     return [(value, value) for value in values]
 
 
-def _given(
-    path: Path, table: pd.DataFrame, fine: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+def _given(path: Path, table: pd.DataFrame, fine: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Train, query and gallery as the column says, if that is a split by class."""
     side = table["split"].astype(str).str.strip().str.lower().to_numpy()
     remedy = f"to split by class whatever the column says, write {path.name}?split=class"

@@ -48,9 +48,7 @@ def rows(path: Path, columns: int, archive: str, skip: int = 0) -> list[list[str
     return found
 
 
-def present(
-    root: Path, files: Sequence[str], missing: str = "", remedy: str = "", option: str = ""
-) -> np.ndarray:
+def present(root: Path, files: Sequence[str], missing: str = "", remedy: str = "", option: str = "") -> np.ndarray:
     """Which files are there, (n,) bool; an error that counts the others unless `missing` is "skip"."""
     if missing not in ("", "skip"):
         raise unknown("value of the option missing", missing, ("skip",))
@@ -90,9 +88,7 @@ def _scan(folder: Path) -> set[str]:
         return set()
 
 
-def check_counts(
-    name: str, expected: Mapping[str, int] | None, found: Mapping[str, int], archive: str
-) -> None:
+def check_counts(name: str, expected: Mapping[str, int] | None, found: Mapping[str, int], archive: str) -> None:
     """The paper's counts, all of them; `expected` None skips the check (a part of the data, on purpose)."""
     wrong = [
         f"{what}: {found[what]:,} instead of {count:,}"

@@ -33,10 +33,7 @@ class AircraftSource(FileSource):
 
 def open(root: Path, expect: Mapping[str, int] | None = COUNTS, missing: str = "") -> Dataset:
     folder = found_or_fetched("aircraft", root, FOLDERS[0], MARKERS, ARCHIVE, "FGVCAircraft") / "data"
-    of = {
-        level: dict(row for part in ("trainval", "test") for row in _listed(folder, level, part))
-        for level in LEVELS
-    }
+    of = {level: dict(row for part in ("trainval", "test") for row in _listed(folder, level, part)) for level in LEVELS}
     images = sorted(of["variant"])
     levels = {level: [of[level].get(image, "unknown") for image in images] for level in LEVELS}
     first = set(sorted(set(levels["variant"]))[: len(set(levels["variant"])) // 2])

@@ -26,9 +26,7 @@ def open(root: Path, expect: Mapping[str, int] | None = COUNTS, missing: str = "
     try:
         numbers = np.atleast_1d(loadmat(folder / "imagelabels.mat", squeeze_me=True)["labels"]).tolist()
     except Exception as error:  # scipy raises many kinds for a damaged file
-        raise UserError(
-            f"{str(folder / 'imagelabels.mat')!r} cannot be read ({error}); fetch {ARCHIVE}"
-        ) from None
+        raise UserError(f"{str(folder / 'imagelabels.mat')!r} cannot be read ({error}); fetch {ARCHIVE}") from None
     files = [f"jpg/image_{i:05d}.jpg" for i in range(1, len(numbers) + 1)]
     levels = {"flower": [(int(c), f"flower {c}") for c in numbers]}
     side = halves(numbers, 51)

@@ -106,8 +106,7 @@ def _draw(pairs: list[tuple[str, Path]]) -> np.ndarray:
     from PIL import Image, ImageDraw, ImageFont
 
     fonts = {
-        face: ImageFont.truetype(face, POINT, layout_engine=ImageFont.Layout.BASIC)
-        for face in {f for _, f in pairs}
+        face: ImageFont.truetype(face, POINT, layout_engine=ImageFont.Layout.BASIC) for face in {f for _, f in pairs}
     }
     images = np.zeros((len(pairs), SIDE, SIDE, 1), dtype=np.uint8)
     for row, (character, face) in enumerate(pairs):

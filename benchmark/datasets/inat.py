@@ -88,9 +88,7 @@ def lineage(folder: str) -> tuple[str, ...]:
     """Kingdom to species from a folder name: 00000_Animalia_Annelida_Clitellata_Haplotaxida_Lumbricidae_…"""
     parts = folder.split("_", 7)
     if len(parts) != 8:
-        raise UserError(
-            f"folder {folder!r} of train_mini is not named 00000_{'_'.join(RANKS)}; unpack {ARCHIVE}"
-        )
+        raise UserError(f"folder {folder!r} of train_mini is not named 00000_{'_'.join(RANKS)}; unpack {ARCHIVE}")
     return tuple(parts[1:])
 
 

@@ -41,6 +41,4 @@ def open(root: Path, expect: Mapping[str, int] | None = COUNTS, missing: str = "
     }
     images = next((f for f in (folder, folder / "Img") if (f / "img").is_dir()), folder)
     side = [row[2] for row in listed]
-    return assembled(
-        "inshop", ARCHIVE, expect, FileSource(images, files), levels, side, missing, super_level=1
-    )
+    return assembled("inshop", ARCHIVE, expect, FileSource(images, files), levels, side, missing, super_level=1)

@@ -27,12 +27,8 @@ def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
     files = image_files(folder)  # images_background/Alphabet_of_the_Magi/character01/0709_01.png
     places = [file.split("/") for file in files]
     if not files or any(len(place) != 4 for place in places):
-        raise UserError(
-            f"{str(folder)!r} does not hold PART/ALPHABET/CHARACTER/drawing.png; unpack {ARCHIVE} again"
-        )
-    labels, names = levelled(
-        [(p[0], p[1], f"{p[1]} {p[2]}") for p in places], [p[1].replace("_", " ") for p in places]
-    )
+        raise UserError(f"{str(folder)!r} does not hold PART/ALPHABET/CHARACTER/drawing.png; unpack {ARCHIVE} again")
+    labels, names = levelled([(p[0], p[1], f"{p[1]} {p[2]}") for p in places], [p[1].replace("_", " ") for p in places])
     side = np.array([place[0] for place in places])
     train, test = np.flatnonzero(side == "images_background"), np.flatnonzero(side == "images_evaluation")
     found = {

@@ -13,12 +13,7 @@ from benchmark.datasets._tree import locate, rows
 ARCHIVE = "Stanford_Online_Products.zip (https://cvgl.stanford.edu/projects/lifted_struct)"
 FOLDERS = ("Stanford_Online_Products", "sop")
 MARKERS = ("Ebay_train.txt",)
-COUNTS = {
-    "training images": 59_551,
-    "test images": 60_502,
-    "training classes": 11_318,
-    "test classes": 11_316,
-}
+COUNTS = {"training images": 59_551, "test images": 60_502, "training classes": 11_318, "test classes": 11_316}
 
 
 def open(root: Path, expect: Mapping[str, int] | None = COUNTS, missing: str = "") -> Dataset:

@@ -41,9 +41,7 @@ def checked(
 ) -> Checked:
     """The arguments as tensors on one device, or a UserError."""
     if (gallery is None) != (gallery_labels is None):
-        raise UserError(
-            "give both gallery and gallery_labels, or neither for leave-one-out within the query set"
-        )
+        raise UserError("give both gallery and gallery_labels, or neither for leave-one-out within the query set")
     q = embeddings(query, "query")
     q_labels, flat = labels(query_labels, len(q), "query", q.device)
     if gallery is None:
@@ -70,9 +68,7 @@ def embeddings(given: object, name: str = "query") -> Tensor:
     if x.ndim != 2:
         raise UserError(f"{name} embeddings have shape {tuple(x.shape)}; expected (n, d)")
     if x.shape[0] == 0 or x.shape[1] == 0:
-        raise UserError(
-            f"{name} embeddings are empty (shape {tuple(x.shape)}); expected at least one row and column"
-        )
+        raise UserError(f"{name} embeddings are empty (shape {tuple(x.shape)}); expected at least one row and column")
     if x.is_complex() or x.dtype == torch.bool:
         raise UserError(f"{name} embeddings have type {x.dtype}; expected real numbers")
     if not x.is_floating_point():
@@ -80,9 +76,7 @@ def embeddings(given: object, name: str = "query") -> Tensor:
     if not bool(torch.isfinite(x).all()):
         bad = int((~torch.isfinite(x)).any(dim=1).nonzero()[0])
         count = int((~torch.isfinite(x)).any(dim=1).sum())
-        raise UserError(
-            f"{name} embeddings hold NaN or infinity in {count} of {len(x)} rows (first: row {bad})"
-        )
+        raise UserError(f"{name} embeddings hold NaN or infinity in {count} of {len(x)} rows (first: row {bad})")
     return x
 
 
@@ -97,13 +91,9 @@ def labels(given: object, n: int, name: str, device: torch.device) -> tuple[Tens
     flat = y.ndim == 1
     y = y.unsqueeze(1) if flat else y
     if y.ndim != 2 or y.shape[1] == 0:
-        raise UserError(
-            f"{name} labels have shape {tuple(y.shape)}; expected (n,) or (n, levels), finest first"
-        )
+        raise UserError(f"{name} labels have shape {tuple(y.shape)}; expected (n,) or (n, levels), finest first")
     if len(y) != n:
-        raise UserError(
-            f"{n} {name} embeddings but {len(y)} {name} labels: give one label for each embedding"
-        )
+        raise UserError(f"{n} {name} embeddings but {len(y)} {name} labels: give one label for each embedding")
     return y.to(device=device, dtype=torch.int64), flat
 
 
@@ -125,7 +115,5 @@ def _names(levels: Sequence[str] | None, count: int, flat: bool) -> tuple[str, .
         return ("",)
     names = tuple(map(str, levels if levels is not None else range(count)))
     if len(names) != count or len(set(names)) != count:
-        raise UserError(
-            f"levels = {names!r}: expected {count} different names, one for each column of the labels"
-        )
+        raise UserError(f"levels = {names!r}: expected {count} different names, one for each column of the labels")
     return names

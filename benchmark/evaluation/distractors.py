@@ -32,9 +32,7 @@ def recall_among_distractors(
             f"query embeddings have {data.query.shape[1]} dimensions, distractors {others.shape[1]}: give the same"
         )
     if not all(0 <= count <= len(others) for count in counts):
-        raise UserError(
-            f"counts = {tuple(counts)!r}: expected numbers from 0 to {len(others)}, the distractors"
-        )
+        raise UserError(f"counts = {tuple(counts)!r}: expected numbers from 0 to {len(others)}, the distractors")
     positives = Positives.of(data, 0)
     hit = first_hits(data)
     best = _best(data, positives, np.flatnonzero(hit))

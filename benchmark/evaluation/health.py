@@ -61,9 +61,7 @@ def distance_histograms(embeddings: object, labels: object, bins: int = 50) -> d
         distance = (2 - 2 * (x[part] @ x[others].T)).clamp_(0, 4).sqrt_()  # (512, samples from there on)
         cell = (distance * (bins / 2)).long().clamp_(max=bins - 1)
         cell += bins * (y[part, None] != y[others])
-        cell[:, : len(cell)].masked_fill_(
-            torch.ones(len(cell), len(cell), device=x.device).tril() > 0, 2 * bins
-        )
+        cell[:, : len(cell)].masked_fill_(torch.ones(len(cell), len(cell), device=x.device).tril() > 0, 2 * bins)
         counts += torch.bincount(cell.flatten(), minlength=2 * bins + 1)
     positive, negative = counts[:bins].tolist(), counts[bins : 2 * bins].tolist()
     return {"edges": np.linspace(0, 2, bins + 1).tolist(), "positive": positive, "negative": negative}

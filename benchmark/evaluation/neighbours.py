@@ -55,9 +55,7 @@ def block_neighbours(block: Block, count: int) -> Neighbours:
     if count < 1:
         return Neighbours.empty(len(block.rows), size, 0)
     last = np.array([np.partition(values, -count)[-count] for values in block.values])
-    near = [
-        _near(block, row, *bounds, count) for row, bounds in enumerate(zip(*block.window(last), strict=True))
-    ]
+    near = [_near(block, row, *bounds, count) for row, bounds in enumerate(zip(*block.window(last), strict=True))]
     lengths = np.array([len(columns) for columns in near])
     block.settles(int((lengths - count).sum()))
     rows, columns = np.repeat(np.arange(len(near)), lengths), np.concatenate(near)

@@ -170,9 +170,7 @@ def _counted(values: Array, thresholds: Array, counts: Array, compare: np.ufunc)
     return result
 
 
-def _settled(
-    block: Block, positives: Positives, rows: Array, members: Array, low: Array, high: Array
-) -> Array:
+def _settled(block: Block, positives: Positives, rows: Array, members: Array, low: Array, high: Array) -> Array:
     """For some positives, how many of the negatives between low and high come first by their float64 cosines."""
     near = []
     for row, least, most in zip(rows, low.tolist(), high.tolist(), strict=True):

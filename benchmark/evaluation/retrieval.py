@@ -94,9 +94,7 @@ def _named(data: Checked, scores: Sequence[Scores], ks: Sequence[int]) -> dict[s
     }
 
 
-def recall_at_1(
-    query: object, query_labels: object, gallery: object = None, gallery_labels: object = None
-) -> float:
+def recall_at_1(query: object, query_labels: object, gallery: object = None, gallery_labels: object = None) -> float:
     """`retrieval_metrics(...)["R@1"]` (at the finest level) by maxima alone: what a run looks at along the way."""
     data = checked(query, query_labels, gallery, gallery_labels)
     counted = int((Positives.of(data, 0).counts > 0).sum())

@@ -78,9 +78,7 @@ class Similarities:
         self._kept: dict[str, Array] = {}
         self._float64 = False  # a block was undecided: later ones go to float64 at once
 
-    def each(
-        self, order: Array, use: Callable[[Block], object], width: int = 0, groups: Array | None = None
-    ) -> None:
+    def each(self, order: Array, use: Callable[[Block], object], width: int = 0, groups: Array | None = None) -> None:
         """`use` on blocks of the queries in `order`, again on float64 similarities where it raises Undecided.
 
         `width` is how many columns of its own `use` makes for a query, to keep within the memory. With `groups` of the

@@ -128,9 +128,7 @@ def _resume(folder: Path) -> tuple[set[int], int]:
     pixels, part = folder / "images.bin", folder / "index.part"
     pixels.touch()
     part.touch()
-    rows = np.frombuffer(
-        part.read_bytes()[: part.stat().st_size // RECORD.itemsize * RECORD.itemsize], dtype=RECORD
-    )
+    rows = np.frombuffer(part.read_bytes()[: part.stat().st_size // RECORD.itemsize * RECORD.itemsize], dtype=RECORD)
     ends = rows["offset"] + rows["height"] * rows["width"] * rows["channels"]
     rows = rows[: int(np.searchsorted(ends, pixels.stat().st_size, side="right"))]
     size = int(ends[len(rows) - 1]) if len(rows) else 0

@@ -17,9 +17,7 @@ RATIO = (3 / 4, 4 / 3)  # of width to height of a random crop
 TRIES = 10  # at a crop that lies within the image
 DRAWS = 2 * TRIES + 3  # uniform in [0, 1): area and aspect of each try, top, left, whether to mirror
 
-Transform = Callable[
-    [np.ndarray, np.ndarray], np.ndarray
-]  # uint8 (h, w, c), (DRAWS,) → uint8 (side, side, c)
+Transform = Callable[[np.ndarray, np.ndarray], np.ndarray]  # uint8 (h, w, c), (DRAWS,) → uint8 (side, side, c)
 
 
 @dataclass(frozen=True)

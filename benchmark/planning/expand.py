@@ -34,9 +34,7 @@ class Variation(NamedTuple):
 
 def varied(study: Study) -> set[str]:
     """Everything that [vary] changes."""
-    linked = [
-        key for values in study.vary.values() for value in values if isinstance(value, dict) for key in value
-    ]
+    linked = [key for values in study.vary.values() for value in values if isinstance(value, dict) for key in value]
     return {*study.vary, *linked}
 
 
@@ -71,9 +69,7 @@ def variations(study: Study, method: str) -> list[Variation]:
     for key, values in _concerning(study, method):
         options.append([_option(key, value) for value in values])
     return [
-        Variation(
-            {key: shown for key, shown, _ in combination}, _united(changes for _, _, changes in combination)
-        )
+        Variation({key: shown for key, shown, _ in combination}, _united(changes for _, _, changes in combination))
         for combination in product(*options)
     ]
 
@@ -90,12 +86,7 @@ def _option(key: str, value: Any) -> tuple[str, Any, dict[str, Any]]:
 
 
 def resolved(
-    study: Study,
-    dataset: str,
-    method: str,
-    protocol: str,
-    changes: Mapping[str, Any],
-    identity: Identity | None = None,
+    study: Study, dataset: str, method: str, protocol: str, changes: Mapping[str, Any], identity: Identity | None = None
 ) -> RunSpec:
     """defaults ← setting ← published ← study ← variation, with every parameter of the loss spelled out."""
     card = baselines.card(method)

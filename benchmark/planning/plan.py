@@ -67,8 +67,7 @@ class Task(NamedTuple):
     def ledger_row(self) -> dict[str, Any]:
         spec = self.spec
         same = {
-            name: getattr(spec, name)
-            for name in ("dataset", "method", "protocol", "phase", "seed", "lr", "run_id")
+            name: getattr(spec, name) for name in ("dataset", "method", "protocol", "phase", "seed", "lr", "run_id")
         }
         return {
             "study": self.study.name,
@@ -146,9 +145,7 @@ class Group:
         """Runs that will follow when so many trials are known, named so that studies that share them agree."""
         assert self.search is not None
         tuned = as_json([*dataclasses.astuple(self.search.tuning), self.search.extra, self.search.name])
-        runs = {
-            f"{spec.run_id} {seed} {tuned}" for _, spec in self.finals for seed in range(self.study.seeds)
-        }
+        runs = {f"{spec.run_id} {seed} {tuned}" for _, spec in self.finals for seed in range(self.study.seeds)}
         more = range(trials, self.search.budget)
         first = self.finals[0][1].run_id
         return runs | {f"{first} {n} {s} {tuned}" for n in more for s in range(self.search.tuning.seeds)}
@@ -232,9 +229,7 @@ def families(study: Study, identity: Identity | None = None) -> list[Family]:
                 groups = found.setdefault((dataset, protocol), {})
                 groups.setdefault((method, apart), []).append((as_json(label), spec))
         return [
-            Family(
-                [Group(study, finals, _search(study, key, method)) for (method, _), finals in groups.items()]
-            )
+            Family([Group(study, finals, _search(study, key, method)) for (method, _), finals in groups.items()])
             for key, groups in found.items()
         ]
     except UserError as problem:

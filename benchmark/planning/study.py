@@ -74,9 +74,7 @@ def load(
         scales = checks.table(content, "scale")
         checks.known(scales, SCALES, "scale")
         common = {key: value for key, value in content.items() if key != "scale"}
-        studies = {
-            s: _study(path, s, merged(common, checks.table(scales, s))) for s in SCALES
-        }  # all are checked
+        studies = {s: _study(path, s, merged(common, checks.table(scales, s))) for s in SCALES}  # all are checked
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, UserError) as problem:
         raise UserError(f"{path}: {problem}") from None
     chosen = studies[scale]
@@ -89,9 +87,7 @@ def load(
         datasets.check_name(dataset)
     checks.known(only_methods, baselines.names(), "method", checks.METHODS)
     chosen = dataclasses.replace(
-        chosen,
-        datasets=tuple(only_datasets) or chosen.datasets,
-        methods=tuple(only_methods) or chosen.methods,
+        chosen, datasets=tuple(only_datasets) or chosen.datasets, methods=tuple(only_methods) or chosen.methods
     )
     said = {text.partition("=")[0].strip() for text in overrides}
     return _fitted(chosen, said, data) if only_datasets else chosen
@@ -147,9 +143,7 @@ def override(text: str) -> dict[str, Any]:
         parsed = value.strip()  # a bare word is a string
     parts = key.strip().split(".")
     if parts[0] not in checks.KEYS:
-        checks.known(
-            parts[:1], [*checks.KEYS, *checks.FREE], "key in --set", "python -m benchmark list fields"
-        )
+        checks.known(parts[:1], [*checks.KEYS, *checks.FREE], "key in --set", "python -m benchmark list fields")
         parts = ["fields", *parts]
     for part in reversed(parts):
         parsed = {part: parsed}

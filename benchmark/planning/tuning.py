@@ -117,18 +117,14 @@ class Search:
         low, high = self.tuning.lr
         space: dict[str, Choices] = {"lr": {"low": low, "high": high, "log": True}, **self.extra}
         if len(space) > DIMENSIONS:
-            raise UserError(
-                f"{', '.join(self.extra)}: at most {DIMENSIONS - 1} values are tuned beside the rate"
-            )
+            raise UserError(f"{', '.join(self.extra)}: at most {DIMENSIONS - 1} values are tuned beside the rate")
         unit = _drawn(["sobol", self.name, count], lambda: _sobol(self.name, count))
         return [{name: at(space[name], x) for name, x in zip(space, point, strict=False)} for point in unit]
 
     def _grid(self) -> list[Point]:
         combinations = list(product(*self.extra.values()))
         lrs = rates(*self.tuning.lr, self.budget // len(combinations))
-        return [
-            {"lr": lr, **dict(zip(self.extra, values, strict=True))} for lr in lrs for values in combinations
-        ]
+        return [{"lr": lr, **dict(zip(self.extra, values, strict=True))} for lr in lrs for values in combinations]
 
     def complete(self, trials: Sequence[Trial]) -> bool:
         return len(trials) >= self.budget and all(trial.state != "open" for trial in trials)
@@ -192,9 +188,7 @@ def best(trials: Sequence[Trial]) -> Trial | None:
     return min(candidates, key=lambda t: (-t.score, t.point["lr"], t.number), default=None)
 
 
-_ASKED: dict[
-    str, list
-] = {}  # what was drawn before: Optuna takes seconds to load and to draw for a whole study
+_ASKED: dict[str, list] = {}  # what was drawn before: Optuna takes seconds to load and to draw for a whole study
 
 
 def _drawn(key: object, draw: Callable[[], list]) -> list:

@@ -18,12 +18,7 @@ ABOUT = ("study", "scale", "setting", "dataset", "protocol", "method", "variatio
 
 def distributions(search: Mapping[str, Any], low: float, high: float) -> dict[str, Any]:
     """The space of a search: the rate, and lists of values or ranges beyond it."""
-    from optuna.distributions import (
-        BaseDistribution,
-        CategoricalDistribution,
-        FloatDistribution,
-        IntDistribution,
-    )
+    from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
     space: dict[str, BaseDistribution] = {"lr": FloatDistribution(low, high, log=True)}
     for name, choices in search.items():
@@ -47,9 +42,7 @@ def export(path: Path, ledger: list[dict[str, Any]], outcomes: Mapping[str, Outc
     names = lambda row: tuple(row[name] for name in ABOUT)  # noqa: E731
     with replacing(path) as temporary:
         temporary.unlink(missing_ok=True)
-        storage = JournalStorage(
-            JournalFileBackend(str(temporary), lock_obj=JournalFileOpenLock(str(temporary)))
-        )
+        storage = JournalStorage(JournalFileBackend(str(temporary), lock_obj=JournalFileOpenLock(str(temporary))))
         for about, rows in groupby(sorted(trials, key=lambda row: (*names(row), row["trial"])), names):
             title = " · ".join(part for part in about[3:] if part != "{}")
             study = optuna.create_study(storage=storage, study_name=title, direction="maximize")

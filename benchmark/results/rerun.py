@@ -50,9 +50,7 @@ def compare(stored: dict[str, Any], now: dict[str, Any]) -> Comparison:
 def _cells(row: dict[str, Any], exact: bool) -> dict[str, Any]:
     """What two rows of a spec must agree on: status, data, metrics; on the same platform all of the curve."""
     cells = {name: row[name] for name in ("status", "fingerprint")}
-    cells |= {
-        f"metrics/{name}": value for name, value in dict(row["metrics"]).items() if exact or _metric(name)
-    }
+    cells |= {f"metrics/{name}": value for name, value in dict(row["metrics"]).items() if exact or _metric(name)}
     if exact:
         cells |= {name: row[name] for name in ("score", "best_epoch")}
         for point in json.loads(row["curve"]):

@@ -132,9 +132,7 @@ def read_file(path: Path, kind: str, columns: list[str] | None = None) -> "pa.Ta
             wanted = schema(kind) if columns is None else pa.schema([schema(kind).field(n) for n in columns])
             there = [name for name in wanted.names if name in found.names]
             table = file.read(columns=there, use_threads=False)
-        filled = [
-            table[field.name] if field.name in there else _missing(field, table.num_rows) for field in wanted
-        ]
+        filled = [table[field.name] if field.name in there else _missing(field, table.num_rows) for field in wanted]
         return pa.table(filled, schema=wanted)
     except (FileNotFoundError, PermissionError, Foreign):
         raise

@@ -59,21 +59,12 @@ def outcome_of(row: Mapping[str, Any]) -> Outcome:
     kind = tuple(row[name] for name in KIND)
     preparation = row["preparation"] or 0.0  # not recorded in older rows
     return Outcome(
-        row["status"],
-        row["score"],
-        row["seconds"],
-        kind,
-        batches,
-        row["fingerprint"],
-        preparation,
-        row["data"],
+        row["status"], row["score"], row["seconds"], kind, batches, row["fingerprint"], preparation, row["data"]
     )
 
 
 class Store:
-    def __init__(
-        self, results: Path, reference: bool = True, notify: Callable[[str], None] = warnings.warn
-    ) -> None:
+    def __init__(self, results: Path, reference: bool = True, notify: Callable[[str], None] = warnings.warn) -> None:
         self.results = results
         self.notify = notify  # told about damaged files
         self.runs = results / "runs"
@@ -134,15 +125,11 @@ class Store:
         import pyarrow as pa
 
         tables = self._tables(columns, repair=False)
-        table = pa.concat_tables(
-            [schema("run").empty_table().select(columns or schema("run").names), *tables]
-        )
+        table = pa.concat_tables([schema("run").empty_table().select(columns or schema("run").names), *tables])
         names = [name for name in table.column_names if name != "metrics"]
         frame = table.select(names).to_pandas()
         if "metrics" in table.column_names:
-            metrics = pd.DataFrame(
-                [dict(row or ()) for row in table["metrics"].to_pylist()], index=frame.index
-            )
+            metrics = pd.DataFrame([dict(row or ()) for row in table["metrics"].to_pylist()], index=frame.index)
             frame = pd.concat([frame, metrics], axis=1)
         if {"run_id", "status"} <= set(frame.columns):
             # The last one stays: finished rather than failed, made here rather than committed.
@@ -219,9 +206,7 @@ class Store:
             return []
         return sorted(self.reference.glob("*.parquet")) + sorted(self.reference.glob("runs/*.parquet"))
 
-    def _made_here(
-        self, columns: list[str] | None, current: dict[str, Stamp], repair: bool
-    ) -> list["pa.Table"]:
+    def _made_here(self, columns: list[str] | None, current: dict[str, Stamp], repair: bool) -> list["pa.Table"]:
         """Gathered rows where their files have not changed, and the other files one by one."""
         if not current:
             return []  # and pyarrow is not even loaded

@@ -59,13 +59,9 @@ class Session:
         made_of = Identity(self.options.data, self.options.executor, seen(outcomes.values()), fetch)
         self.studies, absent = with_data(self.studies, made_of)
         if absent:
-            say(
-                f"not found below {self.options.data}, so left out: {', '.join(absent)} (python -m benchmark doctor)"
-            )
+            say(f"not found below {self.options.data}, so left out: {', '.join(absent)} (python -m benchmark doctor)")
         if not self.studies:
-            raise UserError(
-                f"no photos were found below {str(self.options.data)!r}; name their folder with --data"
-            )
+            raise UserError(f"no photos were found below {str(self.options.data)!r}; name their folder with --data")
         self.families = {study.name: planner.families(study, made_of) for study in self.studies}
         failed = [run_id for run_id, outcome in outcomes.items() if not outcome.finished]
         again = failed if self.options.retry_failed else []
@@ -157,9 +153,7 @@ class Session:
     def _report(self, outcomes: dict[str, Outcome]) -> int:
         tasks = [task for known in self.known.values() for task in known.tasks]
         stored = {task.spec.run_id: outcomes.get(task.spec.run_id) for task in tasks}
-        failed = {
-            run_id: outcome.status for run_id, outcome in stored.items() if outcome and not outcome.finished
-        }
+        failed = {run_id: outcome.status for run_id, outcome in stored.items() if outcome and not outcome.finished}
         diverged = sum(outcome.status == "diverged" for outcome in stored.values() if outcome)
         did = len(self.scheduler.done) if self.scheduler else 0
         say(f"{did} runs done now, {len(stored)} in all, {diverged} diverged, {len(failed)} failed")

@@ -106,9 +106,7 @@ class Loky:
         warnings.filterwarnings("ignore", message="A worker stopped while some jobs")  # loky renews it
         for attempt in range(3):
             # Idle workers are kept: loading torch takes longer than many a run. A broken executor is replaced.
-            self.executor = get_reusable_executor(
-                self.jobs, timeout=3600, initializer=start_process, env=THREAD_LIMITS
-            )
+            self.executor = get_reusable_executor(self.jobs, timeout=3600, initializer=start_process, env=THREAD_LIMITS)
             try:
                 return self.executor.submit(function, *args)
             except BrokenProcessPool:  # it broke just now
@@ -125,9 +123,7 @@ class Loky:
             return None
         codes = ", ".join(re.findall(r"\{(.*)\}", str(problem))) or str(problem)
         if "SIGKILL" in codes:
-            return Death(
-                f"{codes}, which the system sends when memory runs out; try fewer --jobs", "out_of_memory"
-            )
+            return Death(f"{codes}, which the system sends when memory runs out; try fewer --jobs", "out_of_memory")
         if "EXIT" in codes:
             return Death(f"{codes}; something in it, the loss perhaps, calls exit")
         return Death(f"{codes}; compiled code crashed")
@@ -144,9 +140,7 @@ class Dask:
         except ImportError:
             raise UserError("--backend dask needs the extra: pip install -e '.[dask]'") from None
         if scheduler is None:
-            raise UserError(
-                "--backend dask needs --scheduler: the address that `dask scheduler` prints, tcp://…"
-            )
+            raise UserError("--backend dask needs --scheduler: the address that `dask scheduler` prints, tcp://…")
         try:
             self.client = Client(scheduler, timeout=10, set_as_default=False)
         except (OSError, ValueError) as problem:
@@ -180,9 +174,7 @@ class Dask:
         if future.cancelled():  # the scheduler has lost it
             return Death("the cluster forgot the run")
         problem = future.exception()
-        return (
-            Death(str(problem), "out_of_memory", certain=True) if isinstance(problem, KilledWorker) else None
-        )
+        return Death(str(problem), "out_of_memory", certain=True) if isinstance(problem, KilledWorker) else None
 
     def close(self, kill: bool) -> None:
         self.executor.shutdown(wait=False)  # cancels what has not begun

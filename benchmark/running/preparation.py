@@ -54,10 +54,7 @@ def checked(studies: Iterable[Study], specs: Iterable[RunSpec], data: Path) -> l
             next(batches("hierarchical", view.labels, supers, spec.batch_size, spec.per_class, generator))
         told = lines.setdefault(
             spec.dataset,
-            [
-                f"{dataset.summary()}; setting {', '.join(sorted(settings.get(spec.dataset, ['?'])))}",
-                *dataset.notes,
-            ],
+            [f"{dataset.summary()}; setting {', '.join(sorted(settings.get(spec.dataset, ['?'])))}", *dataset.notes],
         )
         used = (view.classes, len(np.unique(judged.labels[query, 0])))
         if spec.train_classes or spec.test_classes:
@@ -87,9 +84,7 @@ def _watched(spec: RunSpec, data: Path, pool: Pool, kept: "list[ChunkedArray]", 
     started = said = time.monotonic()
     slots = max(1, pool.slots())
     what = f"features of {spec.dataset} by {spec.backbone}"
-    say(
-        f"{what}: {total - before:,} images to do, {before:,} are there, {slots} workers, {needed / 1e9:.1f} GB"
-    )
+    say(f"{what}: {total - before:,} images to do, {before:,} are there, {slots} workers, {needed / 1e9:.1f} GB")
     futures = [pool.submit(compute, spec, data, devices[i % len(devices)]) for i in range(slots)]
     with tqdm(total=total, initial=before, desc=what, unit=" images", disable=None, smoothing=0) as bar:
         while open_ := _open(futures, pool):
@@ -102,9 +97,7 @@ def _watched(spec: RunSpec, data: Path, pool: Pool, kept: "list[ChunkedArray]", 
                 said = now
         bar.update(total - bar.n)
     seconds = time.monotonic() - started
-    say(
-        f"{what}: {total - before:,} images in {in_words(seconds)}, {(total - before) / seconds:.1f} a second"
-    )
+    say(f"{what}: {total - before:,} images in {in_words(seconds)}, {(total - before) / seconds:.1f} a second")
 
 
 def _open(futures: list[Future], pool: Pool) -> bool:

@@ -39,9 +39,7 @@ class Progress:
         if total and self.stream.isatty():
             from tqdm import tqdm
 
-            shape = (
-                "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"  # tqdm's own forecast knows no kinds
-            )
+            shape = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"  # tqdm's own forecast knows no kinds
             self.bar = tqdm(total=total, file=self.stream, unit="run", dynamic_ncols=True, bar_format=shape)
         threading.Thread(target=self._watch, daemon=True).start()
 
@@ -97,9 +95,7 @@ class Progress:
                 if usual and spent > max(SLOW * usual, UNWORTHY) and spec.run_id not in self.slow:
                     self.slow.add(spec.run_id)
                     limit = f"--time-limit {round(max(SLOW * usual, UNWORTHY))} would end such a run"
-                    self.say(
-                        f"{_named(spec)} takes over {SLOW} times as long as its kind ({in_words(usual)}); {limit}"
-                    )
+                    self.say(f"{_named(spec)} takes over {SLOW} times as long as its kind ({in_words(usual)}); {limit}")
             if self.bar is None and running and time.monotonic() - self.printed >= SILENCE:
                 shown = "; ".join(f"{_named(s)} for {in_words(time.monotonic() - t)}" for s, t in running[:4])
                 more = f" and {len(running) - 4} more" if len(running) > 4 else ""
@@ -120,6 +116,4 @@ class Progress:
 
 
 def _named(spec: RunSpec) -> str:
-    return (
-        f"{spec.method} on {spec.dataset} ({spec.phase} seed {spec.seed}, lr {spec.lr:g}, run {spec.run_id})"
-    )
+    return f"{spec.method} on {spec.dataset} ({spec.phase} seed {spec.seed}, lr {spec.lr:g}, run {spec.run_id})"

@@ -41,9 +41,7 @@ def commit() -> tuple[str, bool]:
     if head.returncode:
         return "", False
     changed = subprocess.run(
-        [git, "-C", str(ROOT), "status", "--porcelain", "--", "benchmark", "baselines"],
-        capture_output=True,
-        text=True,
+        [git, "-C", str(ROOT), "status", "--porcelain", "--", "benchmark", "baselines"], capture_output=True, text=True
     )
     return head.stdout.strip(), bool(changed.stdout.strip())
 
@@ -55,9 +53,7 @@ def cpu() -> str:
         first = Path("/proc/cpuinfo").read_text().partition("\n\n")[0]
     except OSError:
         first = ""
-    about = {
-        key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first.splitlines())
-    }
+    about = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first.splitlines())}
     if "model name" not in about:
         return platform.processor() or platform.machine()
     model = "-".join(about.get(key, "?") for key in ("cpu family", "model", "stepping"))
@@ -83,6 +79,4 @@ def gpu_count() -> int:
     if tool is None:
         return 0
     listed = subprocess.run([tool, "-L"], capture_output=True, text=True)
-    return (
-        sum(line.startswith("GPU ") for line in listed.stdout.splitlines()) if listed.returncode == 0 else 0
-    )
+    return sum(line.startswith("GPU ") for line in listed.stdout.splitlines()) if listed.returncode == 0 else 0

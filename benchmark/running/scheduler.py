@@ -186,9 +186,7 @@ class Scheduler:
             if self.pool.devices:
                 self.devices.append(flight.device)
             self.progress.landed(flight.spec)
-            death = (
-                self.pool.death(future) if future in done else Death(self.job.late(), "timeout", certain=True)
-            )
+            death = self.pool.death(future) if future in done else Death(self.job.late(), "timeout", certain=True)
             future.cancel()  # a cluster might go on with what is lost
             finished = self._after_death(flight, death) if death else _row(future)
             if finished is None:
@@ -210,9 +208,7 @@ class Scheduler:
         if trace.startswith(LATE):
             death = Death(self.job.late(), "timeout", certain=True)
         if trace or death.certain or (flight.alone and self.deaths[spec.run_id] >= LIVES):
-            reason = (
-                death.reason if death.status == "timeout" else f"the run ended its process: {death.reason}"
-            )
+            reason = death.reason if death.status == "timeout" else f"the run ended its process: {death.reason}"
             return row(spec, failure(death.status, trace + reason), self.job)
         self.claims.release(spec.run_id)
         if self.deaths[spec.run_id] >= LIVES - 1:

@@ -124,9 +124,7 @@ def resolved(executor: str) -> Callable[..., dict[str, Any]]:
             raise ImportError("no colon")
         return getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as problem:
-        raise UserError(
-            f"executor {executor!r} must be an importable module:function ({problem})"
-        ) from problem
+        raise UserError(f"executor {executor!r} must be an importable module:function ({problem})") from problem
 
 
 def status_of(problem: BaseException) -> str:

@@ -62,9 +62,7 @@ def table(data: Path) -> dict[str, list]:
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-def _seen_from(
-    D: np.ndarray, near: np.ndarray, same: np.ndarray, p: int, samples: dict[str, int]
-) -> dict[str, object]:
+def _seen_from(D: np.ndarray, near: np.ndarray, same: np.ndarray, p: int, samples: dict[str, int]) -> dict[str, object]:
     """Where sample p stands for each of the three that the picture is about."""
     told: dict[str, object] = {}
     for name, q in samples.items():

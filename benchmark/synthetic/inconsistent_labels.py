@@ -75,9 +75,7 @@ def similar_pairs(images: np.ndarray, labels: np.ndarray) -> list[tuple[int, int
     return [(a, b) for _, a, b in measured]
 
 
-def _nearest(
-    small: np.ndarray, labels: np.ndarray, pictures: np.ndarray
-) -> Iterator[list[tuple[float, int, int]]]:
+def _nearest(small: np.ndarray, labels: np.ndarray, pictures: np.ndarray) -> Iterator[list[tuple[float, int, int]]]:
     """For each image its nearest of another class that is not equal: (squared distance, a, b), in blocks."""
     square = (small**2).sum(axis=1)  # (n,)
     for start in range(0, len(small), 512):
@@ -87,8 +85,7 @@ def _nearest(
         D[pictures[rows, None] == pictures[None, :]] = np.inf  # equal ones are counted apart
         nearest = D.argmin(axis=1)
         yield [
-            (round(float(D[i, j]), 3), min(start + i, int(j)), max(start + i, int(j)))
-            for i, j in enumerate(nearest)
+            (round(float(D[i, j]), 3), min(start + i, int(j)), max(start + i, int(j))) for i, j in enumerate(nearest)
         ]
 
 

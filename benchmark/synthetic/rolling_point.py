@@ -34,8 +34,7 @@ def table(data: Path) -> dict[str, list]:
         for angle in np.linspace(other, own, STEPS).tolist():
             value, gradient = rolled(loss, angles, labels, angle)
             rows.append(
-                {"kind": "path", "loss": loss, "angle": angle, "label": 1}
-                | {"value": value, "gradient": gradient}
+                {"kind": "path", "loss": loss, "angle": angle, "label": 1} | {"value": value, "gradient": gradient}
             )
     names = ("kind", "loss", "angle", "label", "value", "gradient")
     return {name: [row.get(name) for row in rows] for name in names}
@@ -50,9 +49,7 @@ def points() -> tuple[np.ndarray, torch.Tensor]:
 
 def rolled(loss: str, angles: np.ndarray, labels: torch.Tensor, angle: float) -> tuple[float, float]:
     """The loss with the moved point at `angle`, and its slope for a step of that point away from its class."""
-    module = baselines.build(
-        "contextual", num_classes=2, embedding_dim=2, k=N // 2, lam=LOSSES[loss], gamma=0.0
-    )
+    module = baselines.build("contextual", num_classes=2, embedding_dim=2, k=N // 2, lam=LOSSES[loss], gamma=0.0)
     angles = angles.copy()
     angles[MOVED] = angle
     f = torch.tensor(np.stack([np.cos(angles), np.sin(angles)], axis=1), dtype=torch.float32)  # (N, 2)

@@ -48,9 +48,7 @@ def table(data: Path) -> dict[str, list]:
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-def circles(
-    noise: float, per_class: int, generator: np.random.Generator
-) -> tuple[torch.Tensor, torch.Tensor]:
+def circles(noise: float, per_class: int, generator: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
     """Points (n, 2) on the circles, `noise` added to their radius, and their classes (n,), in order."""
     radius = np.repeat(RADII, per_class)
     angle = generator.uniform(0, 2 * math.pi, len(radius))
@@ -104,7 +102,4 @@ def mean_ap(z: torch.Tensor, labels: torch.Tensor) -> float:
 
 
 def _points(told: dict[str, object], x: torch.Tensor, labels: torch.Tensor) -> list[dict[str, object]]:
-    return [
-        told | {"label": label, "x": a, "y": b}
-        for (a, b), label in zip(x.tolist(), labels.tolist(), strict=True)
-    ]
+    return [told | {"label": label, "x": a, "y": b} for (a, b), label in zip(x.tolist(), labels.tolist(), strict=True)]

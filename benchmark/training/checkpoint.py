@@ -23,9 +23,7 @@ class Checkpoint:
         self.path, self.parts = path, parts
         self.saved_at = time.monotonic()
         modules = parts["loss"].modules()
-        self.generators = [
-            m.generator for m in modules if isinstance(getattr(m, "generator", None), torch.Generator)
-        ]
+        self.generators = [m.generator for m in modules if isinstance(getattr(m, "generator", None), torch.Generator)]
 
     def save(self, outcome: "Outcome", epoch: int) -> None:
         if self.path is None or time.monotonic() - self.saved_at < EVERY:

@@ -42,18 +42,14 @@ AUGMENTED = ("augmentation", "crop_scale", "train_resize")  # of an augmented vi
 
 @dataclass(frozen=True)
 class Features:
-    views: tuple[
-        np.ndarray, ...
-    ]  # (n, d) float32, or (n, h, w, c) float16; the first plain, the others augmented
+    views: tuple[np.ndarray, ...]  # (n, d) float32, or (n, h, w, c) float16; the first plain, the others augmented
     distractors: np.ndarray | None  # (k, …), where the spec replaces images
 
     @property
     def dim(self) -> int:
         return self.views[0].shape[1]
 
-    def rows(
-        self, indices: np.ndarray, replaced: np.ndarray | None = None, view: np.ndarray | int = 0
-    ) -> np.ndarray:
+    def rows(self, indices: np.ndarray, replaced: np.ndarray | None = None, view: np.ndarray | int = 0) -> np.ndarray:
         """Features of samples in float32, each from its view, with distractors where `replaced` is not -1: (m, …)."""
         view = np.broadcast_to(view, indices.shape)
         found = np.empty((len(indices), *self.views[0].shape[1:]), dtype=np.float32)
@@ -108,9 +104,7 @@ def make(found: list[Part], spec: RunSpec, root: Path, device: str = "cpu") -> N
         def compute(chunk: int, indices: np.ndarray, part: Part = part) -> np.ndarray:
             if not network:
                 network.append(_network(spec, root, device))
-            return np.concatenate([network[0](x) for x in _images(spec, part, chunk, indices, device)])[
-                : len(indices)
-            ]
+            return np.concatenate([network[0](x) for x in _images(spec, part, chunk, indices, device)])[: len(indices)]
 
         part.kept.fill(compute)
 
@@ -118,17 +112,7 @@ def make(found: list[Part], spec: RunSpec, root: Path, device: str = "cpu") -> N
 def signature(spec: RunSpec) -> tuple[object, ...]:
     """The same for specs that train on the same features."""
     own = () if spec.pretrained or spec.weights else (spec.phase, spec.seed)
-    names = (
-        "lane",
-        "trainable",
-        "dataset",
-        "weights",
-        "pretrained",
-        "views",
-        "distractors",
-        *SEEN,
-        *AUGMENTED,
-    )
+    names = ("lane", "trainable", "dataset", "weights", "pretrained", "views", "distractors", *SEEN, *AUGMENTED)
     return (*(getattr(spec, name) for name in names), spec.image_noise > 0, *own)
 
 
@@ -193,9 +177,7 @@ def _kept(key: dict[str, object], source: Source, indices: np.ndarray, place: Pa
     return ChunkedArray(path, len(source), indices, CHUNK, key)
 
 
-def _images(
-    spec: RunSpec, part: Part, chunk: int, indices: np.ndarray, device: str
-) -> "Iterator[torch.Tensor]":
+def _images(spec: RunSpec, part: Part, chunk: int, indices: np.ndarray, device: str) -> "Iterator[torch.Tensor]":
     """Batches of a chunk, the last one filled up: what an image goes through depends on its chunk and place alone."""
     from benchmark.images import loading, transforms
     from benchmark.images.augment import augment

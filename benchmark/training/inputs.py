@@ -75,9 +75,7 @@ class ArrayInputs:
         generator = torch_generator("augment", self.spec.phase, self.spec.seed, epoch)
         for batch in batches:
             x = self.training[torch.from_numpy(batch)].float() / 255
-            yield self.backbone.normalised(
-                augment(x, self.spec.augmentation, self.spec.crop_scale, generator)
-            )
+            yield self.backbone.normalised(augment(x, self.spec.augmentation, self.spec.crop_scale, generator))
 
     def plain(self, indices: np.ndarray) -> Iterator[torch.Tensor]:
         key = indices.tobytes()
@@ -95,13 +93,7 @@ class FileInputs:
     """Photos: decoded (or read from a pack), transformed and stacked by threads."""
 
     def __init__(
-        self,
-        spec: RunSpec,
-        dataset: Dataset,
-        view: TrainingView,
-        data: Path,
-        backbone: Backbone,
-        device: torch.device,
+        self, spec: RunSpec, dataset: Dataset, view: TrainingView, data: Path, backbone: Backbone, device: torch.device
     ) -> None:
         self.spec, self.view, self.backbone, self.device = spec, view, backbone, device
         train, self.judged = sources(dataset, spec, data)
@@ -174,12 +166,7 @@ def open_inputs(
 
 
 def inputs_of(
-    spec: RunSpec,
-    dataset: Dataset,
-    view: TrainingView,
-    data: Path,
-    device: torch.device,
-    backbone: Backbone | None,
+    spec: RunSpec, dataset: Dataset, view: TrainingView, data: Path, device: torch.device, backbone: Backbone | None
 ) -> Inputs:
     if spec.lane != "end_to_end":
         return FeatureInputs(spec, view, features(dataset, spec, data, device=device.type), device)

@@ -92,20 +92,13 @@ class Judge:
 
     def _monitored(self, z: torch.Tensor) -> dict[str, float]:
         spec, labels = self.spec, self.view.labels
-        order = balanced(
-            labels, spec.batch_size, spec.per_class, numpy_generator("monitor", spec.phase, spec.seed)
-        )
+        order = balanced(labels, spec.batch_size, spec.per_class, numpy_generator("monitor", spec.phase, spec.seed))
         values = []
         for _ in range(MONITORED_BATCHES):
             batch = next(order)
             targets = torch.from_numpy(labels[batch]).to(z.device)
-            values.append(
-                float(context_loss(z[torch.from_numpy(batch)], targets, spec.per_class, MONITORED_EPS))
-            )
-        return {
-            "train/L_context": sum(values) / len(values),
-            "train/mAP": retrieval_metrics(z, labels, ks=(1,))["mAP"],
-        }
+            values.append(float(context_loss(z[torch.from_numpy(batch)], targets, spec.per_class, MONITORED_EPS)))
+        return {"train/L_context": sum(values) / len(values), "train/mAP": retrieval_metrics(z, labels, ks=(1,))["mAP"]}
 
     def finally_(self) -> tuple[dict[str, float], dict[str, list], dict[str, object]]:
         """Everything about the test set: each level, re-ranking, health, the ceiling of the data; histograms; what was found."""
@@ -128,11 +121,7 @@ class Judge:
         return metrics, distance_histograms(z, labels[:, 0]), self._retrieved(z, against)
 
     def _among_distractors(
-        self,
-        z: torch.Tensor,
-        labels: np.ndarray,
-        against: torch.Tensor | None,
-        others: np.ndarray | None,
+        self, z: torch.Tensor, labels: np.ndarray, against: torch.Tensor | None, others: np.ndarray | None
     ) -> dict[str, float]:
         """R@1 with so many times as many images of no query's class in the gallery as it has of its own."""
         crowd = torch.cat([self._embed(inputs.plain(indices)) for inputs, indices in self.test.distractors])

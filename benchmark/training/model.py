@@ -36,11 +36,7 @@ class ConvNet(nn.Sequential):
     def __init__(self) -> None:
         layers: list[nn.Module] = []
         for width, out, stride in zip((1, *self.WIDTHS), self.WIDTHS, self.STRIDES, strict=False):
-            layers += [
-                nn.Conv2d(width, out, 3, stride, padding=1, bias=False),
-                nn.BatchNorm2d(out),
-                nn.ReLU(),
-            ]
+            layers += [nn.Conv2d(width, out, 3, stride, padding=1, bias=False), nn.BatchNorm2d(out), nn.ReLU()]
         super().__init__(*layers)
 
 
@@ -68,9 +64,7 @@ class Backbone:
                     inner = part.named_children() if name == "blocks" else [("", part)]
                     found |= {f"{name}.{i}".rstrip("."): block for i, block in inner}
                 return found
-        raise UserError(
-            "this backbone is no chain of parts: lane = 'stage' needs a ResNet or an EfficientNet"
-        )
+        raise UserError("this backbone is no chain of parts: lane = 'stage' needs a ResNet or an EfficientNet")
 
     def cut(self, name: str) -> "tuple[Backbone, Backbone]":
         """What lies before a part, and the rest from it on."""
@@ -185,9 +179,7 @@ def _loaded(net: Any, path: Path | None, classifier: str = "-") -> Any:
     if wrong:
         more = f", and {len(wrong) - 3} more" if len(wrong) > 3 else ""
         raise UserError(f"weights {str(path)!r} are not those of the backbone: {', '.join(wrong[:3])}{more}")
-    net.load_state_dict(
-        {name: given[name] for name in wanted if name in given and counts(name)}, strict=False
-    )
+    net.load_state_dict({name: given[name] for name in wanted if name in given and counts(name)}, strict=False)
     return net
 
 

@@ -21,13 +21,7 @@ from benchmark.training.measure import Judge, TestSet
 from benchmark.training.model import build_model
 from benchmark.training.sampling import batches
 from benchmark.training.trainer import precision, train
-from benchmark.training.training_set import (
-    TrainingView,
-    rest_indices,
-    test_indices,
-    training_view,
-    validation_indices,
-)
+from benchmark.training.training_set import TrainingView, rest_indices, test_indices, training_view, validation_indices
 
 
 def run(
@@ -42,9 +36,7 @@ def run(
     dataset = open_dataset(spec.dataset, data)
     others = [open_dataset(other.dataset, data) for other in spec.elsewhere()]
     planned = [other.dataset for other in (spec, *spec.elsewhere())]
-    now = "+".join(
-        d.fingerprint for d, name in zip((dataset, *others), planned, strict=True) if not embedded(name)
-    )
+    now = "+".join(d.fingerprint for d, name in zip((dataset, *others), planned, strict=True) if not embedded(name))
     if spec.data and spec.data != now:
         raise UserError(
             f"the data of {spec.dataset!r} have changed since this run was planned ({spec.data}, now "
@@ -77,9 +69,7 @@ def run(
     )
     epochs = spec.epochs if card.trains else 0
     preparation = time.perf_counter() - started
-    outcome = train(
-        spec, model, loss, inputs, view.labels, view.levels, order, judge.along, epochs, checkpoint
-    )
+    outcome = train(spec, model, loss, inputs, view.labels, view.levels, order, judge.along, epochs, checkpoint)
 
     metrics: dict[str, float] = {}
     histograms: dict[str, list] = {}
@@ -109,8 +99,7 @@ def run(
         "loss_parameters": sum(p.numel() for p in loss.parameters()),
         "device": target.type,
         "precision_used": precision(spec, target),
-        "deterministic": target.type
-        == "cpu",  # on a card an operation may have no such form: torch only warns
+        "deterministic": target.type == "cpu",  # on a card an operation may have no such form: torch only warns
     }
 
 
@@ -120,6 +109,4 @@ def _test_set(spec: RunSpec, own: tuple[Dataset, Inputs], elsewhere: list[tuple[
     query, gallery = test_indices(dataset, spec)
     if spec.gallery_distractors == "rest":
         return TestSet(dataset, query, gallery, inputs, ((inputs, rest_indices(dataset, spec)),))
-    return TestSet(
-        dataset, query, gallery, inputs, tuple((i, np.concatenate([d.train, d.test])) for d, i in more)
-    )
+    return TestSet(dataset, query, gallery, inputs, tuple((i, np.concatenate([d.train, d.test])) for d, i in more))

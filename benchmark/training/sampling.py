@@ -28,9 +28,7 @@ def batches(
     if kind == "balanced":
         return balanced(labels, batch_size, per_class, generator)
     if supers is None:
-        raise UserError(
-            "sampler = 'hierarchical' needs a data set with super-labels; use sampler = 'balanced'"
-        )
+        raise UserError("sampler = 'hierarchical' needs a data set with super-labels; use sampler = 'balanced'")
     return hierarchical(labels, supers, batch_size, per_class, generator)
 
 
@@ -129,9 +127,7 @@ def arrange(
     return Epoch(batches, left_over=len(labels) - used, repeated=batches.size - used, unmixed=unmixed)
 
 
-def _groups(
-    members: np.ndarray, labels: np.ndarray, per_class: int, generator: np.random.Generator
-) -> np.ndarray:
+def _groups(members: np.ndarray, labels: np.ndarray, per_class: int, generator: np.random.Generator) -> np.ndarray:
     """All members in groups of `per_class` images of one class, in random order: (groups, per_class).
 
     The last group of a class is filled up with other images of the class, so that a batch has `per_class` of each.
@@ -147,9 +143,7 @@ def _groups(
     return groups[generator.permutation(len(groups))]
 
 
-def _paired(
-    halves: dict[int, list[np.ndarray]], generator: np.random.Generator
-) -> tuple[list[np.ndarray], int]:
+def _paired(halves: dict[int, list[np.ndarray]], generator: np.random.Generator) -> tuple[list[np.ndarray], int]:
     """Round-robin: each super-label in turn gives a half-batch, and the one with most left gives the other.
 
     Taking the partner with most left keeps the largest super-label from being left alone while it can be.

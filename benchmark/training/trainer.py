@@ -56,9 +56,7 @@ def train(
     per_epoch = spec.batches_per_epoch or max(1, len(labels) // spec.batch_size)
     outcome = Outcome()
     clock = time.perf_counter if device.type == "cuda" else time.process_time
-    saved = Checkpoint(
-        checkpoint, model=model, loss=loss, optimizer=optimizer, scheduler=scheduler, scaler=scaler
-    )
+    saved = Checkpoint(checkpoint, model=model, loss=loss, optimizer=optimizer, scheduler=scheduler, scaler=scaler)
     start = saved.restore(outcome)
     for _ in range(start * per_epoch):  # batches already seen
         next(batches)
@@ -105,9 +103,7 @@ def train(
         if epoch % spec.evaluate_every == 0 or epoch == epochs:
             means = {f"loss/{name}": value / per_epoch for name, value in parts.items()}
             judged = judge() | means
-            if not _record(
-                outcome, model, judged, epoch=epoch, loss=total / per_epoch, lr=lr, candidate=True
-            ):
+            if not _record(outcome, model, judged, epoch=epoch, loss=total / per_epoch, lr=lr, candidate=True):
                 return outcome
             saved.save(outcome, epoch)
     return outcome
@@ -119,21 +115,13 @@ def precision(spec: RunSpec, device: torch.device) -> str:
 
 
 def _record(
-    outcome: Outcome,
-    model: nn.Module,
-    judged: dict[str, float],
-    *,
-    epoch: int,
-    candidate: bool,
-    **more: float,
+    outcome: Outcome, model: nn.Module, judged: dict[str, float], *, epoch: int, candidate: bool, **more: float
 ) -> bool:
     """Adds a point to the curve and keeps the weights if they are the best; False if the run has diverged."""
     outcome.curve.append({"epoch": epoch} | more | {k: v for k, v in judged.items() if k != "score"})
     if not math.isfinite(judged["score"]) or judged["mean cosine"] >= COLLAPSED:
         outcome.status = "diverged"
-        outcome.reason = (
-            f"all embeddings are one point after epoch {epoch} (mean cosine {judged['mean cosine']:.6f})"
-        )
+        outcome.reason = f"all embeddings are one point after epoch {epoch} (mean cosine {judged['mean cosine']:.6f})"
         return False
     if candidate and judged["score"] > outcome.score:
         outcome.score, outcome.best_epoch = judged["score"], epoch
@@ -151,11 +139,7 @@ def _flat(outcome: Outcome, batches: int) -> Outcome:
 
 
 def _optimizer(spec: RunSpec, model: EmbeddingModel, loss: Loss) -> torch.optim.Optimizer:
-    parts = [
-        (model.backbone, spec.backbone_lr),
-        (model.embedding, 1.0),
-        (model.projector, spec.projector_lr),
-    ]
+    parts = [(model.backbone, spec.backbone_lr), (model.embedding, 1.0), (model.projector, spec.projector_lr)]
     groups = [{"params": list(m.parameters()), "lr": spec.lr * times} for m, times in parts]
     groups = [g for g in groups if g["params"]] + loss.parameter_groups(spec.lr, spec.proxy_lr)
     if spec.optimizer == "sgd":

@@ -110,9 +110,7 @@ def distractors(dataset: Dataset, spec: RunSpec) -> Source | None:
     folder = Path(spec.distractors)
     files = image_files(folder) if folder.is_dir() else []
     if not files:
-        raise UserError(
-            f"distractors = {spec.distractors!r} is not a folder with images (jpg, png, bmp, webp)"
-        )
+        raise UserError(f"distractors = {spec.distractors!r} is not a folder with images (jpg, png, bmp, webp)")
     source = FileSource(folder, files)
     if isinstance(dataset.source, ArraySource):  # a data set of equal images stays one
         return _fitted(source, dataset.source.array.shape[1:])
@@ -135,9 +133,7 @@ class SpoiledSource:
         return self.source.read(index) if other < 0 else self.distractors.read(other)
 
 
-def training_source(
-    dataset: Dataset, spec: RunSpec, view: TrainingView, source: Source | None = None
-) -> Source:
+def training_source(dataset: Dataset, spec: RunSpec, view: TrainingView, source: Source | None = None) -> Source:
     """The images that training sees; `source` stands for the data set's own where it is packed."""
     source = dataset.source if source is None else source
     if not (view.replaced >= 0).any():

@@ -84,10 +84,7 @@ def _less_lost(evidence: Evidence, field: str) -> Iterator[Contrast]:
                 yield Contrast(style.title(name), ours - slopes(scores[name], disturbance.per))
 
 
-@claim(
-    "It is more robust to label noise (λ = 1).",
-    differs="On frozen features a wrong label only bends the head.",
-)
+@claim("It is more robust to label noise (λ = 1).", differs="On frozen features a wrong label only bends the head.")
 def label_noise(evidence: Evidence) -> Iterator[Contrast]:
     """Points of R@1 that each other method loses per 10 % of random labels, minus those that it loses."""
     yield from _less_lost(evidence, "label_noise")

@@ -30,9 +30,7 @@ def final_runs(frame: pd.DataFrame, study: str, *needed: str, protocol: str = "t
     done = data.finished(runs)
     for metric in needed:
         if done.empty or metric not in done or done[metric].isna().all():
-            raise UserError(
-                f"study {study!r} has no finished run with {metric} (python -m benchmark run {study})"
-            )
+            raise UserError(f"study {study!r} has no finished run with {metric} (python -m benchmark run {study})")
     return runs
 
 

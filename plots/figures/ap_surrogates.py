@@ -27,12 +27,7 @@ def ap_surrogates(frame: pd.DataFrame, results: Results) -> Drawing:
     lams = sorted(done["params.lam"].unique())
     places = {lam: float(i) for i, lam in enumerate(lams)}
     made, axes = figure(
-        2 * len(names),
-        len(methods),
-        width=PAGE,
-        height=3.1 * len(names) + 0.4,
-        sharey="row",
-        sharex=True,
+        2 * len(names), len(methods), width=PAGE, height=3.1 * len(names) + 0.4, sharey="row", sharex=True
     )
     rows = [(dataset, metric) for dataset in names for metric in METRICS]
     lines = [(rate, margin) for rate in rates for margin in margins]
@@ -40,16 +35,7 @@ def ap_surrogates(frame: pd.DataFrame, results: Results) -> Drawing:
         for axis, method in zip(row, methods, strict=True):
             mine = runs[(runs["dataset"] == dataset) & (runs["method"] == method)]
             for shift, (rate, margin) in zip(shifts(len(lines), 0.24), lines, strict=True):
-                _draw_line(
-                    axis,
-                    mine,
-                    metric,
-                    rate,
-                    margin,
-                    (rates.index(rate), margins.index(margin)),
-                    shift,
-                    places,
-                )
+                _draw_line(axis, mine, metric, rate, margin, (rates.index(rate), margins.index(margin)), shift, places)
             axis.set(xticks=list(places.values()), xlim=(-0.4, len(lams) - 0.6))
             axis.set_xticklabels([f"{lam:g}" for lam in lams])
             if number == 0:
@@ -58,9 +44,7 @@ def ap_surrogates(frame: pd.DataFrame, results: Results) -> Drawing:
                 axis.set_xlabel("λ")
         row[0].set_ylabel(("" if len(names) == 1 else f"{dataset}: ") + METRICS[metric])
         percent_axis(row[0].yaxis)
-    handles = {
-        label: handle for a in axes.flat for handle, label in zip(*a.get_legend_handles_labels(), strict=True)
-    }
+    handles = {label: handle for a in axes.flat for handle, label in zip(*a.get_legend_handles_labels(), strict=True)}
     made.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
     return Drawing(made, words("ap_surrogates", results.scale, runs, _best(done)))
 
@@ -85,8 +69,7 @@ def _best(done: pd.DataFrame) -> str:
     keys = ["dataset", "method", "params.lam", "lr", "params.pos_margin"]
     means = done.groupby(keys)["test/R@1"].mean().groupby(["dataset", "method"]).max()
     told = ", ".join(
-        f"{style.title(method)} {100 * value:.1f}"
-        + (f" ({dataset})" if done["dataset"].nunique() > 1 else "")
+        f"{style.title(method)} {100 * value:.1f}" + (f" ({dataset})" if done["dataset"].nunique() > 1 else "")
         for (dataset, method), value in means.sort_values(ascending=False).items()
     )
     return f"Marks: learning rate and positive margin δ₊. Highest mean test R@1 of each: {told} %. λ is not to scale."

@@ -103,9 +103,7 @@ def detach(frame: pd.DataFrame, results: Results) -> Drawing:
             draw_line(axis, mine, LAM, METRIC, shift, **look)
         axis.set(xlabel="λ", ylabel="test R@1 (%)")
         percent_axis(axis.yaxis)
-    what = (
-        "Solid: the loss as published; dashed: no gradient flows through |R|, the size of the expanded query."
-    )
+    what = "Solid: the loss as published; dashed: no gradient flows through |R|, the size of the expanded query."
     return close(made, next(iter(axes.values())), 2, words("detach", results.scale, runs, what))
 
 
@@ -120,9 +118,7 @@ def hyperparameters(frame: pd.DataFrame, results: Results) -> Drawing:
     for row, dataset in zip(axes, names, strict=True):
         for axis, (key, symbol) in zip(row, symbols.items(), strict=True):
             others = [name for name in symbols if name != key]
-            mine = runs[
-                (runs["dataset"] == dataset) & (runs[others] == [usual[name] for name in others]).all(axis=1)
-            ]
+            mine = runs[(runs["dataset"] == dataset) & (runs[others] == [usual[name] for name in others]).all(axis=1)]
             places = even_axis(axis, mine[key].unique(), symbol)
             draw_line(axis, mine, key, METRIC, 0.0, places, color=CONTEXTUAL, marker="o")
             axis.axvline(places[usual[key]], color="0.7", linestyle=":", linewidth=1, zorder=0)

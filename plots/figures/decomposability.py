@@ -8,16 +8,7 @@ import pandas as pd
 from plots.catalogue import made_from
 from plots.data import Results, finished
 from plots.figures._drawing import PAGE, Drawing, figure, percent_axis
-from plots.figures._lines import (
-    close,
-    curves,
-    draw_line,
-    final_runs,
-    lam_looks,
-    log_axis,
-    shifts,
-    words,
-)
+from plots.figures._lines import close, curves, draw_line, final_runs, lam_looks, log_axis, shifts, words
 
 COURSES = {"train/R@1": "train R@1 (%)", "train/mAP": "train mAP (%)", "train/L_context": "$L_{context}$"}
 

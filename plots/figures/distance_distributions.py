@@ -58,16 +58,8 @@ def _draw(axis: Axes, runs: pd.DataFrame) -> str:
         )
         draw_line(axis, shares, "distance", "density", shown="band", color=colour, label=label)
     fine = np.linspace(0.001, 1.999, 400)
-    axis.plot(
-        fine,
-        uniform(fine, int(runs["embedding_dim"].iloc[0])),
-        color=UNIFORM,
-        linestyle="--",
-        label="uniform",
-    )
-    counts = np.array([np.asarray(one["positive"]) + np.asarray(one["negative"]) for one in found]).sum(
-        axis=0
-    )
+    axis.plot(fine, uniform(fine, int(runs["embedding_dim"].iloc[0])), color=UNIFORM, linestyle="--", label="uniform")
+    counts = np.array([np.asarray(one["positive"]) + np.asarray(one["negative"]) for one in found]).sum(axis=0)
     return f"{(middle * counts).sum() / counts.sum():.2f}"
 
 

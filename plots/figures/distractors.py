@@ -27,19 +27,14 @@ def distractors(frame: pd.DataFrame, results: Results) -> Drawing:
         raise UserError(
             "no run of study 'distractors' was judged in a larger gallery (python -m benchmark run distractors)"
         )
-    points = finished(runs).melt(
-        ["dataset", "method", "seed"], list(sizes), var_name="metric", value_name="R@1"
-    )
+    points = finished(runs).melt(["dataset", "method", "seed"], list(sizes), var_name="metric", value_name="R@1")
     points = points.assign(size=points["metric"].map(sizes)).dropna(subset=["R@1"])
     methods = style.ordered(points["method"])
     made, axes = panels(runs, height=2.6, legend_rows=3)
     for dataset, axis in axes.items():
         places = {size: float(i) for i, size in enumerate(sorted(points["size"].unique()))}
         for shift, method in zip(shifts(len(methods), 0.3), methods, strict=True):
-            mine, look = (
-                points[(points["dataset"] == dataset) & (points["method"] == method)],
-                style.look(method),
-            )
+            mine, look = (points[(points["dataset"] == dataset) & (points["method"] == method)], style.look(method))
             draw_line(
                 axis, mine, "size", "R@1", shift, places, color=look.colour, marker=look.marker, label=style.title(method),
                 linewidth=2 if method == "contextual" else 1,

@@ -52,9 +52,7 @@ def _caption(samples: pd.DataFrame, pairs: pd.DataFrame) -> str:
     apart, together = (same & (once["context"] < 0)).sum(), (~same & (once["context"] > 0)).sum()
     against = ((same & (once["contrast"] < 0)) | (~same & (once["contrast"] > 0))).sum()
     shared = int(
-        (
-            samples["near j"].astype(bool) & samples["like i"].astype(bool) & ~samples["is i"].astype(bool)
-        ).sum()
+        (samples["near j"].astype(bool) & samples["like i"].astype(bool) & ~samples["is i"].astype(bool)).sum()
     )
     return (
         f"Gradients of the distances in one real batch of {len(samples)} letters, 4 of each of "
@@ -100,9 +98,7 @@ def _draw_parts(axis: Axes, samples: pd.DataFrame, part: int) -> None:
         radius = samples[samples[f"near {name}"].astype(bool)][f"D to {name}"].max()
         span(-0.12 * reach, radius + 0.015 * reach, color=SHADE, alpha=0.16, linewidth=0)
     rest = samples[~near & (samples["D to i"] < reach) & (samples["D to j"] < reach)]
-    axis.plot(
-        rest["D to i"], rest["D to j"], ".", color=PULL if part == 2 else "0.6", markersize=3, alpha=0.6
-    )
+    axis.plot(rest["D to i"], rest["D to j"], ".", color=PULL if part == 2 else "0.6", markersize=3, alpha=0.6)
     step = 0.17 * reach
     for sample in samples[near].to_dict("records"):
         at = (sample["D to i"], sample["D to j"])
@@ -114,11 +110,7 @@ def _draw_parts(axis: Axes, samples: pd.DataFrame, part: int) -> None:
             _draw_arrow(axis, at, (step, 0), -1)
         if part == 2 and sample["part 2 from j"] < 0 and name != "j":
             _draw_arrow(axis, at, (0, step), -1)
-    said = (
-        "(b) part 1: i and its wrong neighbour j"
-        if part == 1
-        else "(c) part 2: i and the context of j, and back"
-    )
+    said = "(b) part 1: i and its wrong neighbour j" if part == 1 else "(c) part 2: i and the context of j, and back"
     axis.set(title=said, xlabel="squared distance to i", ylabel="squared distance to j")
     axis.set(xlim=(-0.12 * reach, reach), ylim=(-0.12 * reach, reach))
     axis.grid(visible=False)
@@ -133,9 +125,7 @@ def _draw_letter(axis: Axes, at: tuple[float, float], sample: dict[str, Any], ow
     )  # fmt: skip
     axis.add_artist(box)
     if name:
-        axis.annotate(
-            name, at, (-9, 9), textcoords="offset points", fontweight="bold", ha="right", va="bottom"
-        )
+        axis.annotate(name, at, (-9, 9), textcoords="offset points", fontweight="bold", ha="right", va="bottom")
 
 
 def _draw_arrow(axis: Axes, at: tuple[float, float], by: tuple[float, float], gradient: float) -> None:

@@ -43,9 +43,7 @@ def inconsistent_labels(results: Results) -> Drawing:
 
 def _draw(axis: Axes, pair: dict) -> None:
     side = int(pair["side"])
-    images = [
-        np.frombuffer(pair[f"{which} image"], np.uint8).reshape(side, side) for which in ("first", "second")
-    ]
+    images = [np.frombuffer(pair[f"{which} image"], np.uint8).reshape(side, side) for which in ("first", "second")]
     gap = np.zeros((side, side // 8), np.uint8)
     axis.imshow(255 - np.hstack([images[0], gap, images[1]]), cmap="gray", vmin=0, vmax=255)
     axis.set(xticks=[], yticks=[])

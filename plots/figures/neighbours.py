@@ -36,9 +36,7 @@ def _shown(results: Results) -> list[Retrieved]:
 def neighbours(results: Results) -> Drawing:
     """The nearest images of the queries on which four methods differ most."""
     shown = _shown(results)
-    made, axes = figure(
-        len(shown), METHODS, width=PAGE, height=len(shown) * (0.2 + 0.27 * ROWS), width_ratios=None
-    )
+    made, axes = figure(len(shown), METHODS, width=PAGE, height=len(shown) * (0.2 + 0.27 * ROWS), width_ratios=None)
     words = []
     for row, kept in zip(axes, shown, strict=True):
         methods = _methods(kept)
@@ -69,12 +67,9 @@ def _strip(kept: Retrieved, method: str, place: int, query: bool) -> np.ndarray:
     """A query's nearest images side by side, framed; the query itself in the first column."""
     asked = int(kept.queries[place])
     tiles = [
-        _tile(kept, index, COLOURS[kept.grade(asked, index)])
-        for index in map(int, kept.first(method)[place, :NEAREST])
+        _tile(kept, index, COLOURS[kept.grade(asked, index)]) for index in map(int, kept.first(method)[place, :NEAREST])
     ]
-    first = (
-        _tile(kept, asked, (255, 255, 255)) if query else np.full((SIDE + 2 * FRAME, FRAME, 3), 255, np.uint8)
-    )
+    first = _tile(kept, asked, (255, 255, 255)) if query else np.full((SIDE + 2 * FRAME, FRAME, 3), 255, np.uint8)
     return np.hstack([first, np.full((len(first), 2 * FRAME, 3), 255, np.uint8), *tiles])
 
 
@@ -92,9 +87,7 @@ def confused_classes(results: Results) -> Drawing:
     kept = _shown(results)[0]
     pairs = confused_pairs(kept)
     table = pairs.pivot_table(index=["query", "taken"], columns="method", values="share")
-    top = table.loc[
-        table.mean(axis=1).sort_values(ascending=False, kind="stable").index[:PAIRS], kept.methods
-    ]
+    top = table.loc[table.mean(axis=1).sort_values(ascending=False, kind="stable").index[:PAIRS], kept.methods]
     if top.empty:
         raise UserError(f"no method confuses any of the {len(kept.queries)} queries of {kept.dataset}")
     made, axes = figure(1, 1, width=PAGE, height=0.8 + 0.3 * len(top))

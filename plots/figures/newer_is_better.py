@@ -18,12 +18,7 @@ from plots.tables import _caption as caption
 from plots.tables._leaderboard import Leaderboard, leaderboards
 from plots.tables._table import signed
 
-LOOKS = {
-    "paper": ("#0173b2", "o"),
-    "copied": ("#de8f05", "s"),
-    "since": ("#029e73", "^"),
-    "": ("#7f7f7f", "x"),
-}
+LOOKS = {"paper": ("#0173b2", "o"), "copied": ("#de8f05", "s"), "since": ("#029e73", "^"), "": ("#7f7f7f", "x")}
 ROW = 0.145  # inches of height for a method
 
 
@@ -36,9 +31,7 @@ def newer_is_better(frame: pd.DataFrame, results: Results) -> Drawing:
         raise UserError(f"study 'reality_check' has no two methods with finished runs ({command})")
     names = [name for name in datasets(frame) if name in boards]
     most = max(board.scores.shape[1] for board in boards.values())
-    made, axes = figure(
-        len(names), 2, width=PAGE, height=len(names) * (0.9 + ROW * most), width_ratios=(3, 2)
-    )
+    made, axes = figure(len(names), 2, width=PAGE, height=len(names) * (0.9 + ROW * most), width_ratios=(3, 2))
     told = [caption.first_sentence("reality_check", results.scale)]
     told.append("Left: all methods, best first. Right: the same means by year of publication.")
     for (left, right), name in zip(axes, names, strict=True):
@@ -62,16 +55,10 @@ def _draw_ranking(axis, board: Leaderboard) -> None:
         )  # fmt: skip
     for group, (colour, marker) in LOOKS.items():
         if group:
-            axis.errorbar(
-                [], [], color=colour, marker=marker, markersize=3, linestyle="", label=_words(group)
-            )
+            axis.errorbar([], [], color=colour, marker=marker, markersize=3, linestyle="", label=_words(group))
     labels = [f"{style.title(name)}  {_card(name)[1] or '    '}" for name in order]
     axis.set_yticks(range(len(order)), labels, fontsize=6)
-    axis.set(
-        ylim=(len(order) - 0.4, -0.6),
-        xlabel="test R@1 (%)",
-        title=f"{board.dataset}, protocol {board.protocol}",
-    )
+    axis.set(ylim=(len(order) - 0.4, -0.6), xlabel="test R@1 (%)", title=f"{board.dataset}, protocol {board.protocol}")
     trained = [board.scores[name].mean() for name in order if _card(name)[0]]
     low, high = min(trained), max(trained)
     axis.set_xlim(low - 0.15 * (high - low) - 1, high + 0.15 * (high - low) + 1)  # untrained may lie outside

@@ -41,9 +41,7 @@ def robustness(frame: pd.DataFrame, results: Results) -> Drawing:
                 percent_axis(axis.xaxis)
         row[0].set_ylabel(("" if len(names) == 1 else f"{dataset}: ") + "test R@1 (%)")
         percent_axis(row[0].yaxis)
-    return close(
-        made, axes[0, 0], len(methods), words("robustness", results.scale, runs, _lost(runs, methods))
-    )
+    return close(made, axes[0, 0], len(methods), words("robustness", results.scale, runs, _lost(runs, methods)))
 
 
 def _panel(runs: pd.DataFrame, key: str) -> pd.DataFrame:
@@ -62,17 +60,9 @@ def _lost(runs: pd.DataFrame, methods: list[str]) -> str:
             mine = finished(_panel(runs, key))
             means = mine[mine["method"] == method].groupby(key)[METRIC].mean()
             if len(means) > 1:
-                ends = (
-                    (means.iloc[-1], means.iloc[0])
-                    if key == "train_classes"
-                    else (means.iloc[0], means.iloc[-1])
-                )
+                ends = (means.iloc[-1], means.iloc[0]) if key == "train_classes" else (means.iloc[0], means.iloc[-1])
                 lost[style.title(method)] = 100 * (ends[0] - ends[1])
         told = ", ".join(f"{name} {points:.1f}" for name, points in lost.items())
         if told:
             said.append(f"{key.replace('_', ' ')}: {told}")
-    return (
-        "Points of R@1 lost from the mildest to the harshest condition (below 0: won): "
-        + "; ".join(said)
-        + "."
-    )
+    return "Points of R@1 lost from the mildest to the harshest condition (below 0: won): " + "; ".join(said) + "."

@@ -59,9 +59,7 @@ def _draw_circle(axis: Axes, points: pd.DataFrame, path: pd.DataFrame) -> None:
     axis.plot(np.cos(whole), np.sin(whole), color="0.8", linewidth=0.8, zorder=0)
     for label, (colour, marker) in enumerate(zip(CLASSES, ("s", "o"), strict=True)):
         of_class = points[points["label"] == label]["angle"]
-        axis.scatter(
-            np.cos(of_class), np.sin(of_class), s=9, color=colour, marker=marker, alpha=0.7, linewidth=0
-        )
+        axis.scatter(np.cos(of_class), np.sin(of_class), s=9, color=colour, marker=marker, alpha=0.7, linewidth=0)
     start, end = path["angle"].iloc[0], path["angle"].iloc[-1]
     axis.plot(1.16 * np.cos(start), 1.16 * np.sin(start), "o", color=CLASSES[1], markersize=5)
     way = np.linspace(start - 0.1, end, 60)

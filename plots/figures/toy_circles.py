@@ -28,9 +28,7 @@ TITLES = {"": "training data", "plane": "embedding\n(plane)", "circle": "embeddi
 def toy_circles(results: Results) -> Drawing:
     found = results.synthetic("toy_circles")
     noises = sorted(found["noise"].unique())
-    made, axes = figure(
-        3, len(noises), width=PAGE, height=4.8, gridspec_kw={"height_ratios": [1.2, 1.2, 0.8]}
-    )
+    made, axes = figure(3, len(noises), width=PAGE, height=4.8, gridspec_kw={"height_ratios": [1.2, 1.2, 0.8]})
     scores = found[found["kind"] == "score"]
     for column, noise in enumerate(noises):
         for row, space in enumerate(ROWS):
@@ -42,9 +40,7 @@ def toy_circles(results: Results) -> Drawing:
             else:
                 values = scores[(scores["noise"] == noise) & (scores["space"] == space)]["mAP"]
                 low, mean, high = (100 * value for value in (values.min(), values.mean(), values.max()))
-                axis.set_xlabel(
-                    ("angle (°)\n" if row == 2 else "") + f"mAP {mean:.0f} ({low:.0f}–{high:.0f})"
-                )
+                axis.set_xlabel(("angle (°)\n" if row == 2 else "") + f"mAP {mean:.0f} ({low:.0f}–{high:.0f})")
             if column == 0:
                 axis.set_ylabel(TITLES[space])
     seeds = scores["seed"].nunique()

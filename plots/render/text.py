@@ -14,9 +14,7 @@ LEGEND = (
 KEYS = ("dataset", "protocol", "scale", "method", "variant")
 
 
-def _grid(
-    table: Table, plain: Callable[[str], str], best: str, mark: Callable[[str], str]
-) -> list[list[str]]:
+def _grid(table: Table, plain: Callable[[str], str], best: str, mark: Callable[[str], str]) -> list[list[str]]:
     """Every row as texts: its title and its cells, the best marked, with the marks of their footnotes."""
     notes = table.footnotes()
 
@@ -78,11 +76,7 @@ def _terminal(table: Table) -> str:
         ]
         return "  ".join(padded).rstrip()
 
-    lines = [
-        f"{table.name}: {table.part}".rstrip(": "),
-        line(titles),
-        "─" * (sum(widths) + 2 * len(widths) - 2),
-    ]
+    lines = [f"{table.name}: {table.part}".rstrip(": "), line(titles), "─" * (sum(widths) + 2 * len(widths) - 2)]
     rows = iter(grid)
     for section in table.sections:
         if section.title and len(table.sections) > 1:
@@ -93,9 +87,7 @@ def _terminal(table: Table) -> str:
 
 
 def _width(text: str) -> int:
-    return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
-    )
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def as_csv(tables: Iterable[Table]) -> str:
@@ -105,11 +97,7 @@ def as_csv(tables: Iterable[Table]) -> str:
     for table in tables:
         for section in table.sections:
             for row in section.rows:
-                record: dict[str, object] = {
-                    "table": table.name,
-                    "part": table.part,
-                    "section": section.title,
-                }
+                record: dict[str, object] = {"table": table.name, "part": table.part, "section": section.title}
                 record |= {key: row.keys.get(key, "") for key in KEYS} | {"row": row.title}
                 notes = list(row.notes)
                 for column in table.columns:

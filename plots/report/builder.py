@@ -164,11 +164,7 @@ def _verdict(board: Leaderboard, groups: Groups) -> dict[str, Any]:
         for name, mean in means.items()
     ]
     told = {name: getattr(board, name) for name in ("scale", "dataset", "protocol")}
-    return (
-        told
-        | {"studies": [board.study]}
-        | {"place": board.place(), "sentences": board.sentences(), "rows": rows}
-    )
+    return told | {"studies": [board.study]} | {"place": board.place(), "sentences": board.sentences(), "rows": rows}
 
 
 def _method(board: Leaderboard, name: str) -> str:

@@ -71,9 +71,7 @@ def collect(of_scales: list[Results], drawn: Pictures) -> list[Made]:
         if one.picture:
             drawn[todo[one.name, one.scale]] = one.picture
         made.append(one)
-    return sorted(
-        made, key=lambda one: (one.name, [r.scale for r in of_scales].index(one.scale) if one.scale else 0)
-    )
+    return sorted(made, key=lambda one: (one.name, [r.scale for r in of_scales].index(one.scale) if one.scale else 0))
 
 
 def _made(todo: list[tuple[str, str]], found: dict[str, Entry], of_scales: list[Results]) -> list[Made]:

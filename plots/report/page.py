@@ -71,9 +71,7 @@ def grid(table: Table, groups: Groups, scale: str) -> dict[str, Any]:
                         "title": row.title,
                         "keys": {key: row.keys[key] for key in KEYS if row.keys.get(key)},
                         "marks": [notes[note] for note in row.notes],
-                        "cells": [
-                            cell(table.cell(row, column), column, notes, groups) for column in table.columns
-                        ],
+                        "cells": [cell(table.cell(row, column), column, notes, groups) for column in table.columns],
                     }
                     for row in section.rows
                 ],

@@ -39,10 +39,7 @@ def _place(kept: Retrieved, tiles: dict[int, int]) -> dict[str, Any]:
     """Images by their place in the sprite; queries as long as there is room for their neighbours."""
     queries: list[int] = []
     for place in kept.telling(kept.methods):
-        named = [
-            int(kept.queries[place]),
-            *(int(i) for name in kept.methods for i in kept.first(name)[place]),
-        ]
+        named = [int(kept.queries[place]), *(int(i) for name in kept.methods for i in kept.first(name)[place])]
         new = dict.fromkeys(index for index in named if index not in tiles)
         if len(tiles) + len(new) > IMAGES and queries:
             continue

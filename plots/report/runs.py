@@ -56,9 +56,7 @@ def _spec(row: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of the spec, parameters of the loss as fields of their own."""
     spec = json.loads(row["spec"])
     params = spec.pop("params", {})
-    return {name: spec[name] for name in FIELDS if name in spec} | {
-        f"params.{k}": v for k, v in params.items()
-    }
+    return {name: spec[name] for name in FIELDS if name in spec} | {f"params.{k}": v for k, v in params.items()}
 
 
 def _usual(specs: list[dict[str, Any]]) -> dict[str, Any]:

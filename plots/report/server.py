@@ -54,9 +54,7 @@ def serve(
     try:
         server = ThreadingHTTPServer((HOST, port), Handler)
     except OSError as problem:
-        raise UserError(
-            f"cannot use port {port} ({problem.strerror}); try --port 0 for any free one"
-        ) from None
+        raise UserError(f"cannot use port {port} ({problem.strerror}); try --port 0 for any free one") from None
     with server:
         print(f"http://{HOST}:{server.server_address[1]}/ (Ctrl-C to stop)", flush=True)
         if ready is not None:

@@ -108,15 +108,11 @@ def separable(scores: pd.DataFrame, reference: str | None = None, alpha: float =
     adjusted = holm([result.p for result in results])
     rows = {
         name: (result.mean, result.half, result.n, p, p < alpha)
-        for name, result, p in zip(
-            others, results, adjusted, strict=False
-        )  # the pairs with the best come first
+        for name, result, p in zip(others, results, adjusted, strict=False)  # the pairs with the best come first
     }
     rows[best] = (0.0, 0.0, int(scores[best].notna().sum()), 1.0, False)
     columns = ["difference", "half", "n", "p", "separable"]
-    return pd.DataFrame(
-        [rows[name] for name in methods], index=pd.Index(methods, name="method"), columns=columns
-    )
+    return pd.DataFrame([rows[name] for name in methods], index=pd.Index(methods, name="method"), columns=columns)
 
 
 def slopes(scores: pd.DataFrame, per: float = 1.0) -> pd.Series:

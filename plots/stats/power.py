@@ -50,9 +50,7 @@ def probability_of_improvement(a: pd.Series, b: pd.Series, level: float = 0.95) 
         return LIMIT if excess(LIMIT) < 0 else float(brentq(excess, -LIMIT, LIMIT))
 
     tail = (1 - level) / 2
-    return Probability(
-        float(ndtr(mean / spread)), float(ndtr(effect(tail))), float(ndtr(effect(1 - tail))), n
-    )
+    return Probability(float(ndtr(mean / spread)), float(ndtr(effect(tail))), float(ndtr(effect(1 - tail))), n)
 
 
 def power_of_t(effect: float, n: int, alpha: float = 0.05) -> float:
@@ -70,9 +68,7 @@ def _unbiased(effect: float, n: int) -> float:
     return effect * float(np.exp(gammaln(freedom / 2) - gammaln((freedom - 1) / 2)) / np.sqrt(freedom / 2))
 
 
-def more_seeds(
-    a: pd.Series, b: pd.Series, *, power: float = 0.8, alpha: float = 0.05, most: int = 1000
-) -> int | None:
+def more_seeds(a: pd.Series, b: pd.Series, *, power: float = 0.8, alpha: float = 0.05, most: int = 1000) -> int | None:
     """Seeds to add for `power`; None where more than `most` are needed or too few are there to tell.
 
     `alpha` is per comparison: divide it by their number to plan for a corrected test.

@@ -45,9 +45,7 @@ def judge(ours: Interval, paper: Published, margin: float = MARGIN, level: float
     seeds = None
     if word == "undecided" and _word(gap, half(MOST), margin) != "undecided":
         # Intervals shrink with n: bisect for the smallest that decides.
-        seeds = bisect(
-            range(MOST), False, ours.n + 1, key=lambda n: _word(gap, half(n), margin) != "undecided"
-        )
+        seeds = bisect(range(MOST), False, ours.n + 1, key=lambda n: _word(gap, half(n), margin) != "undecided")
     return Verdict(word, Interval(gap, half(ours.n), ours.n), seeds)
 
 

@@ -16,10 +16,7 @@ from plots.data import final
 from plots.tables import _caption as caption
 from plots.tables._cells import trains
 
-ASKED = {
-    "sampler",
-    "warm_epochs",
-}  # what a method may ask for: proxies see shuffled batches, not balanced ones
+ASKED = {"sampler", "warm_epochs"}  # what a method may ask for: proxies see shuffled batches, not balanced ones
 FEW = 3  # seeds below which no interval is worth its name
 
 COLUMNS = (
@@ -82,9 +79,7 @@ def unequal_ranges(part: pd.DataFrame) -> Iterator[Flaw]:
     tuned = _tuned(part)
     tuned = tuned[tuned["trials"] > 0]
     ranges = tuned.groupby("method").agg(low=("lr_low", "min"), high=("lr_high", "max"))
-    ranges = pd.Series(
-        [f"{low:g} to {high:g}" for low, high in ranges.to_numpy()], ranges.index, dtype=object
-    )
+    ranges = pd.Series([f"{low:g} to {high:g}" for low, high in ranges.to_numpy()], ranges.index, dtype=object)
     if ranges.nunique() > 1:
         yield Flaw("warning", f"Learning rates were searched in different ranges: {_by_value(ranges)}.")
 
@@ -121,10 +116,7 @@ def shared_rates(part: pd.DataFrame) -> Iterator[Flaw]:
     runs = final(part)
     shared = runs[runs["tuned_at"].fillna("").ne("") & (runs["tuned_at"] != runs["variation"])]
     if len(shared):
-        yield Flaw(
-            "note",
-            f"Some variations train at the rate that was tuned for another: {listed(shared['method'])}.",
-        )
+        yield Flaw("note", f"Some variations train at the rate that was tuned for another: {listed(shared['method'])}.")
 
 
 def failures(part: pd.DataFrame) -> Iterator[Flaw]:
@@ -193,9 +185,7 @@ def tuned_beyond(part: pd.DataFrame) -> Iterator[Flaw]:
     more = more[~more["search"].fillna("{}").isin(["{}", ""])]
     if len(more):
         grid = (part["drawn_by"].fillna("grid") == "grid").any()
-        words = "in the same number of trials" + (
-            ", so on fewer learning rates" if grid else ", jointly with it"
-        )
+        words = "in the same number of trials" + (", so on fewer learning rates" if grid else ", jointly with it")
         yield Flaw("note", f"More than the learning rate was tuned, {words}: {listed(more['method'])}.")
 
 
@@ -215,11 +205,7 @@ def code(frame: pd.DataFrame) -> Iterator[Flaw]:
     if len(changed):
         some = "All runs" if len(changed) == len(done) else f"{len(changed)} of {len(done)} runs"
         yield Flaw("warning", f"{some} were made by code that is in no commit.")
-    for name, what in (
-        ("commit", "commits"),
-        ("versions", "sets of library versions"),
-        ("cpu", "processors"),
-    ):
+    for name, what in (("commit", "commits"), ("versions", "sets of library versions"), ("cpu", "processors")):
         count = done[name].nunique()
         if count > 1:
             words = "" if name == "commit" else "; numbers may differ in the last digits"

@@ -68,11 +68,7 @@ def headline(dataset: str, metrics: list[str], rows: str, runs: pd.DataFrame) ->
     shown = [*dict.fromkeys(map(_metric, metrics))]
     told = f"{' and '.join(filter(None, (', '.join(shown[:-1]), shown[-1])))} of {rows} on {dataset}"
     sizes = sorted(runs["image_size"].dropna().unique()) if len(runs) else []
-    told += (
-        ", " + " and ".join(f"{size:g} × {size:g}" for size in sizes) + " pixels"
-        if sizes
-        else ", as published"
-    )
+    told += ", " + " and ".join(f"{size:g} × {size:g}" for size in sizes) + " pixels" if sizes else ", as published"
     return told + (", queries against a gallery." if dataset in GALLERIES else ".")
 
 

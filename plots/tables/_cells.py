@@ -52,9 +52,7 @@ def score(runs: pd.DataFrame, values: pd.Series) -> Cell:
     states = runs["status"].value_counts()
     if "tuning" in states:
         return Cell(missing=True, notes=("no result: tuning is not finished",))
-    why = ", ".join(
-        f"{states[status]} {status.replace('_', ' ')}" for status in NO_NUMBER if status in states
-    )
+    why = ", ".join(f"{states[status]} {status.replace('_', ' ')}" for status in NO_NUMBER if status in states)
     if values.empty:
         return Cell(missing=True, notes=(f"no result: {why}",), run_ids=run_ids)
     interval = t_interval(values)

@@ -37,9 +37,7 @@ class Key:
     copied: bool = False  # a number that the paper copied: nothing of ours belongs beside it
 
 
-def compare(
-    name: str, frame: pd.DataFrame, results: Results, layout: Layout | Callable[[str], Layout]
-) -> list[Table]:
+def compare(name: str, frame: pd.DataFrame, results: Results, layout: Layout | Callable[[str], Layout]) -> list[Table]:
     """One table per data set, those with runs first, then those that only the paper has.
 
     `name` is that of the study, of the published table and of the file; columns may depend on the data set.
@@ -101,9 +99,7 @@ class Part:
     def table(self) -> Table:
         keys = [*self.runs[["section", "protocol", "setting"]].drop_duplicates().itertuples(index=False)]
         found = [tuple(key) for key in keys]
-        only_paper = [
-            s for s in self.paper["section"].unique() if (s, "test") not in [key[:2] for key in found]
-        ]
+        only_paper = [s for s in self.paper["section"].unique() if (s, "test") not in [key[:2] for key in found]]
         found = sorted(found + [(section, "test", "") for section in only_paper], key=self._place)
         sections = [self._section(*key) for key in found]
         columns = self._columns([row for section in sections for row in section.rows])
@@ -125,16 +121,12 @@ class Part:
 
     def _place(self, key: tuple[str, str, str]) -> tuple:
         """Test before validation; sections in the order of their numbers."""
-        numbers = [
-            float(v) if v.replace(".", "", 1).isdigit() else 0.0 for v in variant_values(key[0]).values()
-        ]
+        numbers = [float(v) if v.replace(".", "", 1).isdigit() else 0.0 for v in variant_values(key[0]).values()]
         return (numbers, key[0], key[1], key[2])
 
     def _section(self, section: str, protocol: str, setting: str) -> Section:
         chosen = (
-            (self.runs["section"] == section)
-            & (self.runs["protocol"] == protocol)
-            & (self.runs["setting"] == setting)
+            (self.runs["section"] == section) & (self.runs["protocol"] == protocol) & (self.runs["setting"] == setting)
         )
         runs = self.runs[chosen]
         paper = self.paper[self.paper["section"] == section] if protocol == "test" else self.paper.head(0)
@@ -198,9 +190,7 @@ class Part:
             best = table.mean().idxmax()
             told = separable(table)["separable"]
             for key in table.columns:
-                made[key] = dataclasses.replace(
-                    made[key], best=key == best, tied=key != best and not told[key]
-                )
+                made[key] = dataclasses.replace(made[key], best=key == best, tied=key != best and not told[key])
         return made
 
     def _paper(self, section: str, key: Key, measure: Measure, ours: Cell, comparable: bool) -> Cell:
@@ -248,9 +238,7 @@ class Part:
             again = f"python -m benchmark run {name} --scale paper"
             lines.append(f"Not run at scale {scale}: the paper's numbers stand alone ({again}).")
             if name in self.results.repeats:
-                lines.append(
-                    f"The runs of this study at this scale are those of {self.results.repeats[name]}."
-                )
+                lines.append(f"The runs of this study at this scale are those of {self.results.repeats[name]}.")
         for setting, runs in done.groupby("setting"):
             lines.append(f"Setting {setting}: {caption.setting(runs, self.vary)}")
         if len(done):

@@ -109,15 +109,11 @@ class Leaderboard:
             lines.append(f"It is separable from all {len(others)} others.")
         elif len(open_) <= SEVERAL:
             told = ", ".join(f"{self.title(name)} ({self.remedy(name)})" for name in open_)
-            lines.append(
-                f"It is separable from {len(others) - len(open_)} of {len(others)} others; not from: {told}."
-            )
+            lines.append(f"It is separable from {len(others) - len(open_)} of {len(others)} others; not from: {told}.")
         else:
             apart = len(others) - len(open_)
             nearest = ", ".join(self.title(name) for name in open_[:SEVERAL])
-            lines.append(
-                f"It is separable from {apart or 'none'} of {len(others)} others; nearest: {nearest}."
-            )
+            lines.append(f"It is separable from {apart or 'none'} of {len(others)} others; nearest: {nearest}.")
             lines.append(self.remedies())
         if self.missing():
             lines.append(f"Without a result: {', '.join(map(self.title, self.missing()))}.")
@@ -142,9 +138,7 @@ class Leaderboard:
         if more is None:
             return f"{MOST} seeds would not do"
         # Power is about a new experiment: the seeds at hand may have been enough and unlucky.
-        return (
-            f"{more} more seed{'' if more == 1 else 's'} would do" if more else "as many new seeds would do"
-        )
+        return f"{more} more seed{'' if more == 1 else 's'} would do" if more else "as many new seeds would do"
 
 
 def known(value: float) -> float | None:

@@ -51,11 +51,7 @@ COLUMNS = (
     Column("diverged", "diverged", digits=0),
     Column("failed", "failed", digits=0),
     Column("missing", "missing", digits=0),
-    *(
-        Column(key, title, group, text=True)
-        for group, of_group in SETTING.items()
-        for key, title in of_group.items()
-    ),
+    *(Column(key, title, group, text=True) for group, of_group in SETTING.items() for key, title in of_group.items()),
 )
 CAPTION = (
     "Trials: that a method was given, whatever it tunes, for each variation that is tuned apart. Rates tried: how many "
@@ -173,9 +169,7 @@ def _setting(runs: pd.DataFrame) -> dict[str, Cell]:
         "batch": every(lambda row: f"{row['batch_size']:.0f} ({row['per_class']:.0f} per class)"),
         "commit": every(lambda row: row["commit"][:8] or "none"),
         "device": every(lambda row: caption.device(*(row[name] for name in caption.DEVICE))),
-        "dirty": Cell(
-            text="no" if not changed else "all" if changed == len(rows) else f"{changed} of {len(rows)}"
-        ),
+        "dirty": Cell(text="no" if not changed else "all" if changed == len(rows) else f"{changed} of {len(rows)}"),
     }
 
 

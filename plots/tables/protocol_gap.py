@@ -48,8 +48,7 @@ def protocol_gap(results: Results) -> list[Table]:
             tables += [table] if table else []
     if not tables:
         raise UserError(
-            f"no study at scale {results.scale!r} has finished runs under both protocols "
-            f"({results.command('main')})"
+            f"no study at scale {results.scale!r} has finished runs under both protocols ({results.command('main')})"
         )
     return tables
 
@@ -88,9 +87,7 @@ def compared(test: pd.DataFrame, validation: pd.DataFrame) -> pd.DataFrame:
     for name in methods:
         gap = paired(test[name], validation[name])
         rows.append((gap.mean, gap.half, gap.n, gap.p))
-    frame = pd.DataFrame(
-        rows, index=pd.Index(methods, name="method"), columns=["difference", "half", "n", "p"]
-    )
+    frame = pd.DataFrame(rows, index=pd.Index(methods, name="method"), columns=["difference", "half", "n", "p"])
     frame = frame.assign(**ranks)
     return frame.assign(changed=frame["rank_test"] != frame["rank_validation"])
 
@@ -105,9 +102,7 @@ def sentences(gaps: pd.DataFrame, scores: "Sides") -> list[str]:
     lines = []
     if mean.n:
         words = "higher" if mean.mean >= 0 else "lower"
-        lines.append(
-            f"Under protocol test R@1 is {abs(mean.mean):.2f}{spread} points {words}, mean over methods."
-        )
+        lines.append(f"Under protocol test R@1 is {abs(mean.mean):.2f}{spread} points {words}, mean over methods.")
     top = [scores[side][names].mean().idxmax() for side in PROTOCOLS]
     same = "the best method is the same" if top[0] == top[1] else "the best method is another one"
     lines.append(f"The rank of {changed} of {len(names)} changes; {same}.")

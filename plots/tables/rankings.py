@@ -88,9 +88,7 @@ BODIES = "The paper calls its coarse level make; its values fit body types, so t
 @made_from("hierarchy")
 def hierarchy(frame: pd.DataFrame, results: Results) -> list[Table]:
     """Fine R@1 and AP at each level of the label hierarchy (tab:hierarchicalmetrics in the paper)."""
-    measured = [
-        name for name in frame if name.startswith("test/mAP/")
-    ]  # as the evaluator names them: test/mAP/order
+    measured = [name for name in frame if name.startswith("test/mAP/")]  # as the evaluator names them: test/mAP/order
 
     def layout(dataset: str) -> Layout:
         runs = frame[frame["dataset"] == dataset]

@@ -67,12 +67,7 @@ def _table(dataset: str, boards: list[Leaderboard], runs: pd.DataFrame, scale: s
     rows = [_row(name, boards, done[done["method"] == name], unit, claims, scale) for name in names]
     untrained = claims[claims["note"].str.startswith("published only: ")]
     only = [
-        Row(
-            title,
-            _claims(mine),
-            {"method": str(name)},
-            (str(mine["note"].iloc[0]).removeprefix("published only: "),),
-        )
+        Row(title, _claims(mine), {"method": str(name)}, (str(mine["note"].iloc[0]).removeprefix("published only: "),))
         for (name, title), mine in untrained.groupby(["method", "title"], sort=True)
     ]
     words = [caption.first_sentence("reality_check", scale)]
@@ -99,15 +94,11 @@ def _row(
             mean, best = board.mean(name), name == board.best
             tied = not best and not board.told.loc[name, "separable"]
             ids = tuple(board.of(name)["run_id"])
-            cells[board.protocol] = Cell(
-                mean.mean, known(mean.half), mean.n, best=best, tied=tied, run_ids=ids
-            )
+            cells[board.protocol] = Cell(mean.mean, known(mean.half), mean.n, best=best, tied=tied, run_ids=ids)
         else:
             cells[board.protocol] = Cell(missing=True, notes=("no finished run",))
     notes = tuple(dict.fromkeys(note for note in mine["note"] if note))
-    return Row(
-        style.title(name), cells, {"dataset": boards[0].dataset, "scale": scale, "method": name}, notes
-    )
+    return Row(style.title(name), cells, {"dataset": boards[0].dataset, "scale": scale, "method": name}, notes)
 
 
 def _card(name: str) -> dict[str, Cell]:

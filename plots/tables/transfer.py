@@ -56,9 +56,7 @@ def _table(protocol: str, runs: pd.DataFrame, scale: str) -> Table | None:
             )  # fmt: skip
     sections = []
     for source in sources:
-        mean_ranks = (
-            pd.concat(ranks[source], axis=1).mean(axis=1) if ranks[source] else pd.Series(dtype=float)
-        )
+        mean_ranks = pd.concat(ranks[source], axis=1).mean(axis=1) if ranks[source] else pd.Series(dtype=float)
         rows = []
         for method in style.ordered(cells[source]):
             rank = {"rank": Cell(float(mean_ranks[method]))} if method in mean_ranks else {}
@@ -68,10 +66,7 @@ def _table(protocol: str, runs: pd.DataFrame, scale: str) -> Table | None:
             sections.append(Section(f"trained on {source}", tuple(rows)))
     if not sections:
         return None
-    columns = (
-        *(Column(name, name, "judged on", shaded=True) for name in targets),
-        Column("rank", "mean rank"),
-    )
+    columns = (*(Column(name, name, "judged on", shaded=True) for name in targets), Column("rank", "mean rank"))
     words = f"Trained on one data set, judged on others: protocol {protocol}."
     done = runs[runs["status"] == "ok"]
     end = (CAPTION, caption.setting(done), caption.SCALES.get(scale, f"Scale {scale}."))

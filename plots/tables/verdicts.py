@@ -43,18 +43,14 @@ def verdicts(results: Results) -> list[Table]:
             tables.append(_table(study, alike, dataset, by_dataset[dataset], results.scale))
     if not tables:
         raise UserError(
-            f"no study at scale {results.scale!r} has two methods with finished runs "
-            f"({results.command('main')})"
+            f"no study at scale {results.scale!r} has two methods with finished runs ({results.command('main')})"
         )
     return tables
 
 
 def _table(study: str, alike: list[str], dataset: str, found: list[Leaderboard], scale: str) -> Table:
     sections = tuple(
-        Section(
-            ", ".join(board.place().split(", ")[1:]),
-            tuple(_row(board, name) for name in board.ordered()),
-        )
+        Section(", ".join(board.place().split(", ")[1:]), tuple(_row(board, name) for name in board.ordered()))
         for board in found
     )
     words = [f"Verdicts on study {study}, data set {dataset}.", *caption.same_runs(alike)]
@@ -79,10 +75,7 @@ def _row(board: Leaderboard, name: str) -> Row:
             "more": Cell(text="" if told["separable"] else _more(board, name)),
         }
     keys = {"dataset": board.dataset, "protocol": board.protocol, "scale": board.scale}
-    keys |= {
-        "method": str(mine["method"].iloc[0]),
-        "variant": board.variant or str(mine["variant"].iloc[0]),
-    }
+    keys |= {"method": str(mine["method"].iloc[0]), "variant": board.variant or str(mine["variant"].iloc[0])}
     return Row(board.title(name), cells, keys)
 
 

@@ -7,9 +7,7 @@ from torch.nn import functional as F
 from baselines._loss import Loss, Seen
 
 
-def batch(
-    kind: str, n: int = 48, d: int = 12, k: int = 4, seed: int = 0, dtype=torch.float32
-) -> tuple[Tensor, Tensor]:
+def batch(kind: str, n: int = 48, d: int = 12, k: int = 4, seed: int = 0, dtype=torch.float32) -> tuple[Tensor, Tensor]:
     """Embeddings (n, d) around one centre per class, and labels (n,)."""
     generator = torch.Generator().manual_seed(seed)
 
@@ -33,9 +31,7 @@ def batch(
     if kind == "collapsed":  # neighbourhoods of any ε > 0 are huge
         embeddings = normal(1, d) + 0.1 * embeddings
     if kind == "perfect":
-        embeddings = torch.eye(max(d, int(labels.max()) + 1), dtype=torch.float64)[labels][
-            :, :d
-        ] + 0.01 * normal(n, d)
+        embeddings = torch.eye(max(d, int(labels.max()) + 1), dtype=torch.float64)[labels][:, :d] + 0.01 * normal(n, d)
     return embeddings.to(dtype).requires_grad_(), labels
 
 

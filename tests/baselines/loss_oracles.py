@@ -35,9 +35,7 @@ class TruncatedGradient(torch.autograd.Function):
         return torch.where(y == 1, torch.clamp(g, min=0), torch.clamp(g, max=0)), None
 
 
-def contextual_similarity(
-    D: Tensor, k: int, eps: float, alpha: float = 10.0, variant: str = "full"
-) -> Tensor:
+def contextual_similarity(D: Tensor, k: int, eps: float, alpha: float = 10.0, variant: str = "full") -> Tensor:
     """w of squared distances D, equation by equation. Empty sets: 0 / 0 counts as 0."""
     if variant in ("step1", "step1_sigmoid"):
         eps = 1e-5
@@ -88,9 +86,7 @@ def contextual_similarity(
     return 0.5 * (W2 + W2.T)
 
 
-def context(
-    s: Tensor, labels: Tensor, k: int, eps: float, alpha: float = 10.0, variant: str = "full"
-) -> Tensor:
+def context(s: Tensor, labels: Tensor, k: int, eps: float, alpha: float = 10.0, variant: str = "full") -> Tensor:
     """1/n² Σ_{i≠j} (y_ij − w_ij)²."""
     n = len(labels)
     y = (labels[:, None] == labels[None, :]).to(s.dtype)
@@ -166,9 +162,7 @@ def softbin_ap(s: Tensor, labels: Tensor, bins: int = 20) -> Tensor:
     return 1 - (precision * right / y.sum(dim=1, keepdim=True)).sum(dim=1).mean()
 
 
-def blackbox_ap(
-    s: Tensor, labels: Tensor, strength: float = 4.0, margin: float = 0.02
-) -> tuple[Tensor, Tensor]:
+def blackbox_ap(s: Tensor, labels: Tensor, strength: float = 4.0, margin: float = 0.02) -> tuple[Tensor, Tensor]:
     """Value and gradient of s, sample by sample: rank / n, and the ranking of scores moved along its gradient."""
     n, total, grad = len(s), 0.0, torch.zeros_like(s)
     for i in range(n):

@@ -79,9 +79,7 @@ def large_steps(memory) -> None:
     ranked = [(name, 2560) for name in ("smooth_ap", "roadmap", "pnp", "recall_at_k")]
     for name, n in (*ranked, ("contextual", 4096)):
         embeddings, labels = batch("shuffled", n=n, d=16)
-        torch.autograd.grad(
-            baselines.build(name, num_classes=9, embedding_dim=16)(embeddings, labels), embeddings
-        )
+        torch.autograd.grad(baselines.build(name, num_classes=9, embedding_dim=16)(embeddings, labels), embeddings)
     memory.value = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 

@@ -46,9 +46,7 @@ def test_zero_exactly_when_every_sample_is_ranked_right(batch):
 
 
 def test_both_outcomes_of_the_ranking_law_are_met():
-    right = [
-        ranked_right(f @ f.T, labels) for f, labels in (clustered(5, 4, 8, noise, 0) for noise in (0.05, 1.0))
-    ]
+    right = [ranked_right(f @ f.T, labels) for f, labels in (clustered(5, 4, 8, noise, 0) for noise in (0.05, 1.0))]
     assert right == [True, False]
 
 
@@ -56,9 +54,7 @@ def test_both_outcomes_of_the_ranking_law_are_met():
 def test_a_perfect_large_batch_has_no_loss_and_no_gradient(classes):
     f, labels = clustered(classes, 10, 64, 0.05, 0)
     f = f.float().requires_grad_()
-    loss = baselines.build(
-        "contextual", num_classes=classes, embedding_dim=64, k=10, eps=0.0, lam=1.0, gamma=0.0
-    )
+    loss = baselines.build("contextual", num_classes=classes, embedding_dim=64, k=10, eps=0.0, lam=1.0, gamma=0.0)
     value = loss(f, labels)
     assert value == 0
     assert torch.autograd.grad(value, f)[0].abs().max() == 0
@@ -87,9 +83,7 @@ def test_order_of_the_batch_and_rotation_of_the_space_do_not_matter(batch, eps, 
     f, labels = batch
     generator = torch.Generator().manual_seed(seed)
     order = torch.randperm(len(f), generator=generator)
-    rotation = torch.linalg.qr(torch.randn(f.shape[1], f.shape[1], generator=generator, dtype=torch.float64))[
-        0
-    ]
+    rotation = torch.linalg.qr(torch.randn(f.shape[1], f.shape[1], generator=generator, dtype=torch.float64))[0]
     loss = baselines.build("contextual", num_classes=9, embedding_dim=f.shape[1], eps=eps)
 
     def value_and_gradient(f, labels):
@@ -119,8 +113,6 @@ def test_a_point_among_the_wrong_class_is_pulled_home_all_the_way(seed, eps):
         theta = torch.cat([angles[:-1], angle[None]]).requires_grad_()
         value = loss(torch.stack([theta.cos(), theta.sin()], dim=1), labels)
         values.append(value.item())
-        away.append(
-            torch.autograd.grad(value, theta)[0][-1].item()
-        )  # along growing angle: away from its class
+        away.append(torch.autograd.grad(value, theta)[0][-1].item())  # along growing angle: away from its class
     assert values[-1] < 0.05 * values[0]
     assert all(step > 0 for step, value in zip(away, values, strict=True) if value > 1e-3)

@@ -48,9 +48,7 @@ def test_loss_and_gradient_are_the_papers(kind, k, eps, dtype):
 
 @pytest.mark.usefixtures("on_lists")
 @pytest.mark.parametrize("dtype", TOLERANCE)
-@pytest.mark.parametrize(
-    "kind", ["sorted", "shuffled", "unequal", "duplicates", "one_class", "singletons", "perfect"]
-)
+@pytest.mark.parametrize("kind", ["sorted", "shuffled", "unequal", "duplicates", "one_class", "singletons", "perfect"])
 @pytest.mark.parametrize(("k", "eps"), [(2, 0.0), (4, 0.05), (8, 0.5)])
 def test_neighbour_lists_give_the_papers_loss_and_gradient(kind, k, eps, dtype):
     compare(*batch(kind, k=k, dtype=dtype), TOLERANCE[dtype], k=k, eps=eps)
@@ -120,9 +118,7 @@ def test_similarity_matrix_and_its_gradient_are_the_papers(eps):
 def test_terms_are_weighed_as_the_setting_says():
     embeddings, labels = batch("shuffled", dtype=torch.float64)
     s = torch.nn.functional.normalize(embeddings) @ torch.nn.functional.normalize(embeddings).T
-    loss = baselines.build(
-        "contextual", num_classes=9, embedding_dim=12, lam=0.4, contrast_weight=0.5, s_tilde=0.25
-    )
+    loss = baselines.build("contextual", num_classes=9, embedding_dim=12, lam=0.4, contrast_weight=0.5, s_tilde=0.25)
     value = loss(embeddings, labels)
     parts = loss.parts
     assert parts["context"] == pytest.approx(oracle.context(s, labels, 4, 0.05).item(), rel=1e-12)

@@ -108,9 +108,7 @@ def test_ibc_is_the_publications(depth, data):
         for i in range(N):
             parts = []
             for head in (slice(0, D // 2), slice(D // 2, D)):
-                weights = torch.softmax(
-                    torch.stack([q[i, head] @ k[j, head] / math.sqrt(D / 2) for j in range(N)]), 0
-                )
+                weights = torch.softmax(torch.stack([q[i, head] @ k[j, head] / math.sqrt(D / 2) for j in range(N)]), 0)
                 parts.append(sum(weights[j] * v[j, head] for j in range(N)))
             rows.append(torch.cat(parts))
         return linear(out, torch.stack(rows))
@@ -157,10 +155,7 @@ def test_s2sd_is_the_publications_before_and_after_its_delay(base_loss, data):
 
     def expected(base, f, labels, seen, feature_weight=0.0):
         s = f @ f.T
-        wide = [
-            F.normalize(linear(branch[2], linear(branch[0], seen.features).clamp(min=0)))
-            for branch in base.layers
-        ]
+        wide = [F.normalize(linear(branch[2], linear(branch[0], seen.features).clamp(min=0))) for branch in base.layers]
         assert [g.shape[1] for g in wide] == [8, 8, 16]
         own = mean(base_value(g @ g.T, labels) for g in wide)
         features = F.normalize(seen.features)

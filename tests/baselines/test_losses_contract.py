@@ -43,9 +43,7 @@ def build(name, d=12, classes=48, **params):
 BUILT = {name: build(name) for name in METHODS}
 CLASSES = [name for name, loss in BUILT.items() if isinstance(loss.base, ProxyLoss)]  # with a row for each
 PROXIES = [name for name in CLASSES if list(BUILT[name].parameters())]
-DRAWN = [
-    name for name, loss in BUILT.items() if any(hasattr(module, "generator") for module in loss.modules())
-]
+DRAWN = [name for name, loss in BUILT.items() if any(hasattr(module, "generator") for module in loss.modules())]
 DRAWN.remove("recall_at_k")  # draws only where it mixes
 
 
@@ -84,17 +82,7 @@ def test_card_says_what_a_table_and_a_search_need(name):
 @every_method
 @pytest.mark.parametrize(
     "kind",
-    [
-        "sorted",
-        "shuffled",
-        "unequal",
-        "one_class",
-        "singletons",
-        "perfect",
-        "duplicates",
-        "identical",
-        "collapsed",
-    ],
+    ["sorted", "shuffled", "unequal", "one_class", "singletons", "perfect", "duplicates", "identical", "collapsed"],
 )
 def test_loss_and_gradient_are_finite(name, kind):
     embeddings, labels = batch(kind)
@@ -149,9 +137,7 @@ def test_labels_need_not_be_contiguous(name):
     loss = build(name, classes=12)
     value, grad = value_and_gradient(loss, embeddings, spread)
     assert grad.isfinite().all()
-    if (
-        name not in CLASSES
-    ):  # those draw a proxy per class, so another numbering pairs other proxies with classes
+    if name not in CLASSES:  # those draw a proxy per class, so another numbering pairs other proxies with classes
         assert value.item() == pytest.approx(build(name)(embeddings, labels).item(), rel=1e-6)
 
 
@@ -202,9 +188,7 @@ def test_nothing_depends_on_global_random_state_or_changes_it(name):
 
     def two_steps():
         loss = build(name)
-        return [loss(embeddings, labels).item() for _ in range(2)], [
-            p.detach().clone() for p in loss.parameters()
-        ]
+        return [loss(embeddings, labels).item() for _ in range(2)], [p.detach().clone() for p in loss.parameters()]
 
     before = torch.get_rng_state(), np.random.get_state()[1].copy(), random.getstate()  # noqa: NPY002
     values, parameters = two_steps()
@@ -221,8 +205,7 @@ def test_nothing_depends_on_global_random_state_or_changes_it(name):
 def test_a_given_generator_decides_what_is_drawn(name):
     embeddings, labels = batch("shuffled")
     values = [
-        build(name, generator=torch.Generator().manual_seed(seed))(embeddings, labels).item()
-        for seed in (1, 1, 2)
+        build(name, generator=torch.Generator().manual_seed(seed))(embeddings, labels).item() for seed in (1, 1, 2)
     ]
     assert values[0] == values[1] != values[2]
 
@@ -267,9 +250,7 @@ def test_trains_downhill(name):
     embeddings, labels = batch("shuffled", n=64, d=16, seed=3)
     embeddings = embeddings.detach().clone().requires_grad_()
     loss = build(name, d=16, classes=16)
-    optimizer = torch.optim.Adam(
-        [{"params": [embeddings]}, *loss.parameter_groups(lr=0.02, proxy_lr=1)], lr=0.02
-    )
+    optimizer = torch.optim.Adam([{"params": [embeddings]}, *loss.parameter_groups(lr=0.02, proxy_lr=1)], lr=0.02)
 
     values = []
     for _ in range(60):

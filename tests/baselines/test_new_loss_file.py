@@ -11,12 +11,7 @@ import pytest
 import baselines
 from benchmark.errors import UserError
 
-OWN = (
-    (baselines.FOLDER.parent / "README.md")
-    .read_text(encoding="utf-8")
-    .split("```python\n")[1]
-    .split("```")[0]
-)
+OWN = (baselines.FOLDER.parent / "README.md").read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
 
 
 @pytest.fixture
@@ -33,12 +28,7 @@ def project(tmp_path: Path) -> Path:
 def python(project: Path, *arguments: str) -> subprocess.CompletedProcess:
     environment = os.environ | {"PYTHONPATH": str(project)}
     return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=project,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, *arguments], cwd=project, env=environment, capture_output=True, text=True, check=False
     )
 
 
@@ -47,16 +37,16 @@ def test_the_example_is_short():
 
 
 def test_it_can_be_run_in_the_paper_s_studies(project):
-    planned = python(
-        project, "-m", "benchmark", "plan", "main", "--methods", "hardest_pairs,contrastive,untrained"
-    )
+    planned = python(project, "-m", "benchmark", "plan", "main", "--methods", "hardest_pairs,contrastive,untrained")
     assert "3 methods" in planned.stdout, planned.stderr
     wrong = python(project, "-m", "benchmark", "plan", "main", "--methods", "hardest_pair")
     assert "did you mean 'hardest_pairs'" in wrong.stderr
 
 
 def test_it_is_listed_and_meets_the_contract_that_all_methods_meet(project):
-    code = "import baselines; c = baselines.card('hardest_pairs'); print(baselines.names(), c.title, c.params, c.search)"
+    code = (
+        "import baselines; c = baselines.card('hardest_pairs'); print(baselines.names(), c.title, c.params, c.search)"
+    )
     shown = python(project, "-c", code)
     for part in ("'hardest_pairs'", "Hardest pairs", "'scale': 10.0", "'gamma': 0.0"):
         assert part in shown.stdout, shown.stderr

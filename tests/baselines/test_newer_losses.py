@@ -50,9 +50,7 @@ def circle(f, labels, at, loss, m=0.4):
         P, N = others(labels, i)
         if P and N:
             push = total((80 * (s[i, n].detach() + m).clamp(min=0) * (s[i, n] - m)).exp() for n in N)
-            pull = total(
-                (-80 * (1 + m - s[i, p].detach()).clamp(min=0) * (s[i, p] - (1 - m))).exp() for p in P
-            )
+            pull = total((-80 * (1 + m - s[i, p].detach()).clamp(min=0) * (s[i, p] - (1 - m))).exp() for p in P)
             terms.append((1 + push * pull).log())
     return mean(terms)
 
@@ -97,9 +95,7 @@ def soft_triple(f, labels, at, loss, K=10, lam=20.0, gamma=0.1, delta=0.01, tau=
         right = (lam * (S[y] - delta)).exp()
         terms.append(-(right / (right + total((lam * v).exp() for c, v in enumerate(S) if c != y))).log())
     apart = [
-        (2 - 2 * w[c, t] @ w[c, u] + 1e-5).sqrt()
-        for c in range(len(w))
-        for t, u in itertools.combinations(range(K), 2)
+        (2 - 2 * w[c, t] @ w[c, u] + 1e-5).sqrt() for c in range(len(w)) for t, u in itertools.combinations(range(K), 2)
     ]
     return mean(terms) + tau * total(apart) / (len(w) * K * (K - 1))
 
@@ -135,19 +131,14 @@ def recall_at_k(f, labels, at, loss, simix=0):
     f, labels = list(f), labels.tolist()
     if simix:
         pairs = [(i, j) for i, j in itertools.combinations(range(len(f)), 2) if labels[i] == labels[j]]
-        draws = torch.rand(
-            len(pairs), generator=torch_generator("baselines", "recall_at_k"), dtype=torch.float64
-        )
+        draws = torch.rand(len(pairs), generator=torch_generator("baselines", "recall_at_k"), dtype=torch.float64)
         f += [a * f[i] + (1 - a) * f[j] for a, (i, j) in zip(draws, pairs, strict=True)]
         labels += [labels[i] for i, _ in pairs]
     terms = []
     for q in range(len(f)):
         s = [f[q] @ z for z in f]
         P = [x for x in range(len(f)) if x != q and labels[x] == labels[q]]
-        ranks = [
-            1 + total(torch.sigmoid((s[z] - s[x]) / 0.01) for z in range(len(f)) if z not in (q, x))
-            for x in P
-        ]
+        ranks = [1 + total(torch.sigmoid((s[z] - s[x]) / 0.01) for z in range(len(f)) if z not in (q, x)) for x in P]
         for k in (1, 2, 4, 8, 16) if P else ():
             terms.append(total(torch.sigmoid(k - rank) for rank in ranks) / min(k, len(P)))
     return 1 - mean(terms)
@@ -199,22 +190,15 @@ def mean_field(f, labels, at, loss, form="class_wise", mu=0.0):
             for c, e in itertools.permutations(range(C), 2)
         )
         value = pull / (a * len(present)) + push / (2 * b * len(present))
-        near = [
-            [((1 + (b * (w[c] @ w[e] - base)).exp()).log() / b) ** 2 for e in range(C) if e != c]
-            for c in range(C)
-        ]
+        near = [[((1 + (b * (w[c] @ w[e] - base)).exp()).log() / b) ** 2 for e in range(C) if e != c] for c in range(C)]
     return value + mu * mean(total(row) for row in near)
 
 
 def anti_collapse(f, labels, at, loss, margin=0.1, alpha=64.0):
     P = F.normalize(at["base.loss.anchor.proxies"])  # (C, d)
     present = sorted(set(labels.tolist()))
-    pull = mean(
-        (1 + total((-alpha * (x @ P[c] - margin)).exp() for x in f[labels == c])).log() for c in present
-    )
-    push = mean(
-        (1 + total((alpha * (x @ P[c] + margin)).exp() for x in f[labels != c])).log() for c in range(len(P))
-    )
+    pull = mean((1 + total((-alpha * (x @ P[c] - margin)).exp() for x in f[labels == c])).log() for c in present)
+    push = mean((1 + total((alpha * (x @ P[c] + margin)).exp() for x in f[labels != c])).log() for c in range(len(P)))
     m, d = len(present), f.shape[1]
     rate = 0.5 * torch.logdet(torch.eye(m, dtype=f.dtype) + m / (d * 0.5) * P[present] @ P[present].T)
     return 0.0035 * (pull + push) + (-rate).exp()
@@ -285,9 +269,7 @@ CASES = [
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 @pytest.mark.parametrize("kind", ["shuffled", "unequal"])
-@pytest.mark.parametrize(
-    ("oracle", "params"), CASES, ids=lambda value: getattr(value, "__name__", str(value))
-)
+@pytest.mark.parametrize(("oracle", "params"), CASES, ids=lambda value: getattr(value, "__name__", str(value)))
 def test_value_and_gradients_are_those_of_the_publication(oracle, params, kind, dtype):
     embeddings, labels = batch(kind, n=15, d=8, k=3, dtype=dtype)
     loss = baselines.build(oracle.__name__, num_classes=7, embedding_dim=8, **params)
@@ -348,9 +330,7 @@ def test_an_embedding_on_its_class_weight_has_a_gradient(name):
     assert grad.isfinite().all()
 
 
-@pytest.mark.parametrize(
-    ("name", "params"), [("pnp", {"variant": "dq"}), ("mean_field", {"form": "classwise"})]
-)
+@pytest.mark.parametrize(("name", "params"), [("pnp", {"variant": "dq"}), ("mean_field", {"form": "classwise"})])
 def test_an_unknown_form_is_answered_with_the_nearest(name, params):
     with pytest.raises(ValueError, match="did you mean"):
         baselines.build(name, num_classes=3, embedding_dim=8, **params)

@@ -22,16 +22,12 @@ def test_an_unknown_area_is_answered_with_the_nearest():
 
 def test_measurements_are_printed_and_kept(tmp_path, monkeypatch, capsys):
     def turns(n, *forms, crowded=False):
-        return {
-            form: (n * (1 + place) / 1e4, 500.0 + place, 20.0 + place) for place, form in enumerate(forms)
-        }
+        return {form: (n * (1 + place) / 1e4, 500.0 + place, 20.0 + place) for place, form in enumerate(forms)}
 
     monkeypatch.setattr(losses, "turns", turns)
     bench.measure("losses", tmp_path / "bench" / "losses.parquet")
     kept = pd.read_parquet(tmp_path / "bench" / "losses.parquet")
-    assert {"area", "name", "n", "seconds", "peak_mb", "ratio", "memory_ratio", "baseline"} <= set(
-        kept.columns
-    )
+    assert {"area", "name", "n", "seconds", "peak_mb", "ratio", "memory_ratio", "baseline"} <= set(kept.columns)
     assert set(kept[kept.name == "contextual"].n) == {128, 512, 1024, 2048, 4096, 6400}
     assert {"contextual, oracle", "floor", "smooth_ap, textbook", "roadmap"} <= set(kept.name)
     for name in baselines.names():

@@ -33,9 +33,7 @@ def test_npz_prints_a_table_and_gives_json_to_programs(tmp_path: Path):
     expected = retrieval_metrics(X, LABELS)
     assert f"{100 * expected['R@1']:.2f} %" in shown
     options = ["--json", "--ks", "1,10", "--rerank", "4,8", "--beta", "0.2", "--health"]
-    given = json.loads(
-        subprocess.run([*command, *options], capture_output=True, text=True, check=True).stdout
-    )
+    given = json.loads(subprocess.run([*command, *options], capture_output=True, text=True, check=True).stdout)
     expected = retrieval_metrics(X, LABELS, ks=(1, 10), rerank=(4, 8), beta=0.2)
     assert expected.items() <= given.items()
     assert "health/effective_rank" in given
@@ -44,9 +42,7 @@ def test_npz_prints_a_table_and_gives_json_to_programs(tmp_path: Path):
 def test_query_and_gallery_in_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     expected = retrieval_metrics(X[:10], LABELS[:10], X[10:], LABELS[10:])
     npz = tmp_path / "sets.npz"
-    np.savez(
-        npz, embeddings=X[:10], labels=LABELS[:10], gallery_embeddings=X[10:], gallery_labels=LABELS[10:]
-    )
+    np.savez(npz, embeddings=X[:10], labels=LABELS[:10], gallery_embeddings=X[10:], gallery_labels=LABELS[10:])
     sets = ["query"] * 10 + ["gallery"] * 30
     for file in (npz, _parquet(tmp_path / "sets.parquet", label=LABELS, set=sets)):
         assert main(["evaluate", str(file), "--json"]) == 0
@@ -83,20 +79,12 @@ def test_half_precision_and_fixed_size_lists_are_read(tmp_path: Path):
         (lambda p: _parquet(p / "a.parquet"), "no label column"),
         (lambda p: _parquet(p / "a.parquet", label=LABELS + 0.5), "expected integers or text"),
         (lambda p: _parquet(p / "a.parquet", label=[None, *LABELS[1:]]), "missing"),
-        (
-            lambda p: _parquet(p / "a.parquet", label=LABELS, set=["query"] * 39 + ["galery"]),
-            "did you mean 'gallery'",
-        ),
-        (
-            lambda p: _parquet(p / "a.parquet", embedding=[[1.0], [1.0, 2.0]] * 20, label=LABELS),
-            "different lengths",
-        ),
+        (lambda p: _parquet(p / "a.parquet", label=LABELS, set=["query"] * 39 + ["galery"]), "did you mean 'gallery'"),
+        (lambda p: _parquet(p / "a.parquet", embedding=[[1.0], [1.0, 2.0]] * 20, label=LABELS), "different lengths"),
         (lambda p: _parquet(p / "a.parquet", embedding=LABELS, label=LABELS), "expected lists of numbers"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_said(
-    make, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_what_is_wrong_with_a_file_is_said(make, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["evaluate", str(make(tmp_path))]) == 2
     error = capsys.readouterr().err
     import re

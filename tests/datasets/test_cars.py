@@ -18,9 +18,7 @@ def test_both_layouts_give_the_same_models_and_split(tree, open_tree):
     train = {dataset.names[0][i] for i in dataset.labels[dataset.train, 0]}
     assert train == {name for number, name in CARS.items() if number <= 98}
     assert len(dataset.train) == len(dataset.query) == 6  # original train and test images pooled
-    of = {
-        dataset.names[0][m]: (dataset.names[1][a], dataset.names[2][b]) for m, a, b in dataset.labels.tolist()
-    }
+    of = {dataset.names[0][m]: (dataset.names[1][a], dataset.names[2][b]) for m, a, b in dataset.labels.tolist()}
     assert of["AM General Hummer SUV 2000"] == ("AM General", "SUV")
     assert of["Acura Integra Type R 2001"] == ("Acura", "Coupe")
     assert of["smart fortwo Convertible 2012"] == ("smart", "Convertible")

@@ -15,9 +15,7 @@ def test_the_first_hundred_species_train_and_the_others_test(open_tree):
     assert dataset.levels == ("species", "family", "order")
     train = {dataset.names[0][i] for i in dataset.labels[dataset.train, 0]}
     assert train == {bird[4:].replace("_", " ") for bird in BIRDS if int(bird[:3]) <= 100}
-    assert dataset.names[0] == tuple(
-        bird[4:].replace("_", " ") for bird in BIRDS
-    )  # in the order of the numbers
+    assert dataset.names[0] == tuple(bird[4:].replace("_", " ") for bird in BIRDS)  # in the order of the numbers
     assert dataset.gallery is None
 
 
@@ -29,10 +27,7 @@ def test_family_and_order_come_from_the_name(open_tree):
     }
     assert found["House Sparrow"] == ("Passeridae", "Passeriformes")
     assert found["Tree Sparrow"] == ("Passerellidae", "Passeriformes")
-    assert found["Red legged Kittiwake"] == (
-        "Laridae",
-        "Charadriiformes",
-    )  # the known slip of the cited table
+    assert found["Red legged Kittiwake"] == ("Laridae", "Charadriiformes")  # the known slip of the cited table
 
 
 def test_the_whole_taxonomy_agrees_with_the_shared_table(shared_data):

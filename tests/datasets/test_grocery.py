@@ -44,14 +44,7 @@ def test_its_own_split_is_refused_since_it_is_not_by_class(index, tmp_path):
 
 
 def spec(few, name: str, method: str, **fields: object) -> RunSpec:
-    small = {
-        "image_size": 64,
-        "resize": 72,
-        "batch_size": 16,
-        "epochs": 2,
-        "batches_per_epoch": 4,
-        "lr_steps": (),
-    }
+    small = {"image_size": 64, "resize": 72, "batch_size": 16, "epochs": 2, "batches_per_epoch": 4, "lr_steps": ()}
     base = RunSpec(dataset=str(few / "few.csv"), method=method)
     return base.replace(**settings.setting(name, base.dataset, method) | small | fields)
 

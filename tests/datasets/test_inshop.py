@@ -16,11 +16,7 @@ def test_query_and_gallery_are_apart_and_share_their_items(open_tree):
 def test_item_category_and_gender_are_a_hierarchy(open_tree):
     dataset = open_tree("inshop")
     assert dataset.levels == ("item", "category", "gender")
-    assert dataset.names[1] == (
-        "Men Shorts",
-        "Women Dresses",
-        "Women Shorts",
-    )  # shorts of men are not of women
+    assert dataset.names[1] == ("Men Shorts", "Women Dresses", "Women Shorts")  # shorts of men are not of women
     assert dataset.names[2] == ("Men", "Women")
     assert dataset.levels[dataset.super_level] == "category"
 

@@ -12,18 +12,7 @@ from benchmark.errors import UserError
 
 
 def test_all_promised_names_are_there():
-    promised = [
-        "glyphs",
-        "cub",
-        "cars",
-        "sop",
-        "inshop",
-        "inat",
-        "cifar100",
-        "aircraft",
-        "omniglot",
-        "flowers",
-    ]
+    promised = ["glyphs", "cub", "cars", "sop", "inshop", "inat", "cifar100", "aircraft", "omniglot", "flowers"]
     assert sorted(datasets.names()) == sorted(promised)
 
 
@@ -68,9 +57,7 @@ def test_an_empty_disk_says_where_each_data_set_comes_from(tmp_path):
 def test_a_part_on_disk_is_told_from_the_whole(tmp_path, monkeypatch):
     for tree in ("cub", "sop"):
         TREES[tree][1](tmp_path)
-    monkeypatch.setattr(
-        "benchmark.datasets.sop.open.__defaults__", (None, "")
-    )  # as if the small tree were the whole
+    monkeypatch.setattr("benchmark.datasets.sop.open.__defaults__", (None, ""))  # as if the small tree were the whole
     found = {finding.name: finding for finding in survey(tmp_path)}
     assert found["cub"].state == "incomplete"
     assert "training images: 15 instead of 5,864" in found["cub"].message

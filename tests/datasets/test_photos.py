@@ -76,9 +76,7 @@ def test_a_bird_that_nobody_knows_does_not_keep_the_others_from_opening(tmp_path
         photo.rename(photo.with_name(photo.name.replace("Brown_Pelican", "Great_Dodo")))
     dataset = birds.open(root, expect=None)
     assert "unknown" in dataset.names[1]
-    assert dataset.notes == (
-        "no family is known for the bird 'Great_Dodo'; its coarser levels are 'unknown'",
-    )
+    assert dataset.notes == ("no family is known for the bird 'Great_Dodo'; its coarser levels are 'unknown'",)
 
 
 def test_photos_that_are_absent_are_refused_or_left_out_and_counted(tmp_path):
@@ -150,6 +148,4 @@ def test_the_real_photos_have_the_papers_counts_on_every_level(name, photos):
 def test_the_real_cub_has_as_many_photos_of_each_bird_as_listed(photos):
     dataset = open_dataset("cub", photos)
     counts = Counter(file.split("/")[0] for file in dataset.source.files)
-    assert [f"{name} {counts[name]}" for name in sorted(counts)] == (
-        LISTS / "cub.txt"
-    ).read_text().splitlines()
+    assert [f"{name} {counts[name]}" for name in sorted(counts)] == (LISTS / "cub.txt").read_text().splitlines()

@@ -98,19 +98,11 @@ def test_a_class_column_by_another_name_is_found_or_asked_for(tmp_path):
         ("file,label", rows(), r"no column 'path'; it has file, label"),
         ("path,label", [], r"has no rows"),
         ("path,label", [*rows(), ["images/0_0.png", "bird 3"]], r"'images/0_0.png' is in rows 2 and 10"),
-        (
-            "path,label",
-            [*rows(), ["../outside.png", "bird 3"]],
-            r"row 10: path '../outside.png' leaves the folder",
-        ),
+        ("path,label", [*rows(), ["../outside.png", "bird 3"]], r"row 10: path '../outside.png' leaves the folder"),
         ("path,label", [*rows(), ["/etc/passwd", "bird 3"]], r"row 10: path '/etc/passwd' leaves the folder"),
         ("path,label", [*rows(), ["images/x.png", ""]], r"column 'label' is empty in row 10"),
         ("path,label", rows(2), r"2 classes, 2 of them with more than one image, are too few"),
-        (
-            "path,label,split",
-            [[*r, "val"] for r in rows()],
-            r"split 'val' is none of train, test, query, gallery",
-        ),
+        ("path,label,split", [[*r, "val"] for r in rows()], r"split 'val' is none of train, test, query, gallery"),
         (
             "path,label,width",
             [[*r, str(i)] for i, r in enumerate(rows())],
@@ -162,13 +154,9 @@ def test_changed_images_change_the_fingerprint(tmp_path):
 def test_shuffled_labels_and_another_split_change_the_fingerprint(tmp_path):
     table = [[*row, SPLIT[i // 2]] for i, row in enumerate(rows())]
     first = open_dataset(write(tmp_path, "path,label,split", table), tmp_path).fingerprint
-    shuffled = [
-        [path, f"bird {(i // 2 + 1) % 4}", SPLIT[(i // 2 + 1) % 4]] for i, (path, *_) in enumerate(table)
-    ]
+    shuffled = [[path, f"bird {(i // 2 + 1) % 4}", SPLIT[(i // 2 + 1) % 4]] for i, (path, *_) in enumerate(table)]
     moved = [[path, label, SPLIT[3 - i // 2]] for i, (path, label, _) in enumerate(table)]
-    prints = {
-        open_dataset(write(tmp_path, "path,label,split", t), tmp_path).fingerprint for t in (shuffled, moved)
-    }
+    prints = {open_dataset(write(tmp_path, "path,label,split", t), tmp_path).fingerprint for t in (shuffled, moved)}
     assert len(prints | {first}) == 3
 
 

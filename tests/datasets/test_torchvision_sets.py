@@ -34,11 +34,7 @@ def test_omniglot_trains_on_the_background_alphabets_with_white_ink(open_tree):
 
 def test_flowers_splits_its_numbered_classes(open_tree):
     dataset = open_tree("flowers")
-    assert {dataset.names[0][i] for i in dataset.labels[dataset.train, 0]} == {
-        "flower 1",
-        "flower 2",
-        "flower 51",
-    }
+    assert {dataset.names[0][i] for i in dataset.labels[dataset.train, 0]} == {"flower 1", "flower 2", "flower 51"}
 
 
 def test_small_images_are_decoded_once_and_mapped(open_tree):
@@ -53,7 +49,5 @@ def test_without_a_network_the_error_says_what_to_fetch(name, tmp_path, monkeypa
 
     monkeypatch.setattr(socket, "create_connection", refuse)
     monkeypatch.setattr(socket.socket, "connect", refuse)
-    with pytest.raises(
-        UserError, match=rf"data set {name} is not in .* cannot be downloaded .* fetch .*https://"
-    ):
+    with pytest.raises(UserError, match=rf"data set {name} is not in .* cannot be downloaded .* fetch .*https://"):
         open_dataset(name, tmp_path)

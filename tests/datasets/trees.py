@@ -16,11 +16,7 @@ BIRDS = [
 ]
 BIRDS += ["118.House_Sparrow", "130.Tree_Sparrow", "141.Artic_Tern", "200.Common_Yellowthroat"]
 CARS = {1: "AM General Hummer SUV 2000", 6: "Acura Integra Type R 2001", 98: "Eagle Talon Hatchback 1998"}
-CARS |= {
-    99: "FIAT 500 Abarth 2012",
-    116: "Ford E-Series Wagon Van 2012",
-    196: "smart fortwo Convertible 2012",
-}
+CARS |= {99: "FIAT 500 Abarth 2012", 116: "Ford E-Series Wagon Van 2012", 196: "smart fortwo Convertible 2012"}
 SPECIES = [
     "00000_Animalia_Annelida_Clitellata_Haplotaxida_Lumbricidae_Lumbricus_terrestris",
     "00001_Animalia_Chordata_Aves_Passeriformes_Muscicapidae_Oenanthe_oenanthe",
@@ -150,11 +146,7 @@ def cifar100(root: Path) -> Path:
         fine = [i % 8 for i in range(count)]
         data = np.zeros((count, 3, 32, 32), dtype=np.uint8)
         data[:, 0] = np.arange(count)[:, None, None]  # red says which
-        content = {
-            "data": data.reshape(count, -1),
-            "fine_labels": fine,
-            "coarse_labels": [f % 2 for f in fine],
-        }
+        content = {"data": data.reshape(count, -1), "fine_labels": fine, "coarse_labels": [f % 2 for f in fine]}
         (folder / part).write_bytes(pickle.dumps(content))
     return root
 

@@ -26,9 +26,7 @@ def ranked(scores: np.ndarray, grades: np.ndarray) -> np.ndarray:
         tied = abs(scores[a] - scores[b]) <= TIE
         return grades[a] - grades[b] if tied else scores[b] - scores[a]
 
-    return np.array(
-        [grades[i] for i in sorted(range(len(scores)), key=functools.cmp_to_key(before))], dtype=int
-    )
+    return np.array([grades[i] for i in sorted(range(len(scores)), key=functools.cmp_to_key(before))], dtype=int)
 
 
 def query_metrics(scores: np.ndarray, positive: np.ndarray, ks: tuple[int, ...]) -> list[float] | None:
@@ -52,9 +50,7 @@ def retrieval(query, query_labels, gallery, gallery_labels, ks) -> tuple[dict[st
     return means([_row(scores[i], query_labels, gallery_labels, i, ks) for i in range(len(scores))], ks)
 
 
-def reranked(
-    query, query_labels, gallery, gallery_labels, ks, k: int, beta: float
-) -> tuple[dict[str, float], int]:
+def reranked(query, query_labels, gallery, gallery_labels, ks, k: int, beta: float) -> tuple[dict[str, float], int]:
     """Appendix I.5 on the matrix of the whole test set, or of the gallery with one query at a time."""
     rows = []
     if gallery is None:
@@ -101,9 +97,7 @@ def hierarchical(x: np.ndarray, labels: np.ndarray) -> dict[str, float]:
         ideal = np.array(sorted(grades, reverse=True))
         shares = []
         for depth in range(1, (grades > 0).sum() + 1):
-            common = [
-                min((grades[:depth] == g).sum(), (ideal[:depth] == g).sum()) for g in range(1, levels + 1)
-            ]
+            common = [min((grades[:depth] == g).sum(), (ideal[:depth] == g).sum()) for g in range(1, levels + 1)]
             shares.append(sum(common) / depth)
         rows.append([hap / sum(relevance), np.mean(shares), _dcg(grades) / _dcg(ideal)])
     return dict(zip(("H-AP", "ASI", "NDCG"), np.mean(rows, axis=0) if rows else np.zeros(3), strict=True))

@@ -44,9 +44,7 @@ def test_levels_are_named_in_the_keys():
     x = np.random.default_rng(0).standard_normal((8, 4))
     labels = np.stack([np.arange(8) // 2, np.arange(8) // 4], axis=1)
     found = retrieval_metrics(x, labels, ks=(1,), levels=("species", "family"))
-    assert {"R@1/species", "mAP/species", "mAP@R/family", "excluded/family", "H-AP", "ASI", "NDCG"} <= set(
-        found
-    )
+    assert {"R@1/species", "mAP/species", "mAP@R/family", "excluded/family", "H-AP", "ASI", "NDCG"} <= set(found)
 
 
 def test_levels_that_are_no_hierarchy_are_judged_one_by_one():
@@ -60,9 +58,7 @@ def test_levels_that_are_no_hierarchy_are_judged_one_by_one():
 
 def test_a_perfect_hierarchy_scores_one():
     order = np.arange(16)
-    x = (
-        np.cumsum(np.eye(16), axis=0)[:, ::-1] * 1.0
-    )  # nested sums: neighbours in order are neighbours in space
+    x = np.cumsum(np.eye(16), axis=0)[:, ::-1] * 1.0  # nested sums: neighbours in order are neighbours in space
     labels = np.stack([order // 16, order // 16], axis=1)
     found = retrieval_metrics(x, labels)
     assert [found[name] for name in ("H-AP", "ASI", "NDCG")] == pytest.approx([1, 1, 1])

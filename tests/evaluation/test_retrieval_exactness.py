@@ -21,9 +21,7 @@ def _embeddings(kind: str, n: int = 240, d: int = 48) -> tuple[torch.Tensor, tor
         return normal[torch.randint(0, n // 5, (n,), generator=generator)], labels
     if kind == "collapsed":  # cosines differ by about 1e-12, where even float64 sums depend on their order
         return 1 + 1e-6 * normal, labels
-    if (
-        kind == "two scales"
-    ):  # cosines apart by 1e-8 and by 2: too close for a whole number of 31 bits, but no ties
+    if kind == "two scales":  # cosines apart by 1e-8 and by 2: too close for a whole number of 31 bits, but no ties
         return (torch.where(labels % 2 > 0, 1, -1)[:, None] * (1 + 3e-4 * normal)).double(), labels
     if kind == "two directions":  # what is left of a space that collapsed to a plane
         return torch.cat([100 * normal[:, :2], normal[:, 2:]], dim=1), labels

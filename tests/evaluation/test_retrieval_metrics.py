@@ -46,15 +46,9 @@ def test_no_metric_depends_on_the_order_of_the_samples(data: SmallSet, seed: int
 def test_agrees_with_pytorch_metric_learning(per_class: int, noise: float):
     generator = torch.Generator().manual_seed(per_class)
     labels = torch.arange(1200)[torch.randperm(1200, generator=generator)] // per_class
-    x = torch.randn(1200, 32, generator=generator)[labels] + noise * torch.randn(
-        1200, 32, generator=generator
-    )
+    x = torch.randn(1200, 32, generator=generator)[labels] + noise * torch.randn(1200, 32, generator=generator)
     x = torch.nn.functional.normalize(x, dim=1)
-    theirs = {
-        "R@1": "precision_at_1",
-        "mAP": "mean_average_precision",
-        "mAP@R": "mean_average_precision_at_r",
-    }
+    theirs = {"R@1": "precision_at_1", "mAP": "mean_average_precision", "mAP@R": "mean_average_precision_at_r"}
     calculator = AccuracyCalculator(include=tuple(theirs.values()), k=None, knn_func=CustomKNN(LpDistance()))
     for given_to_both in ((x, labels), (x[:300], labels[:300], x[300:], labels[300:])):
         found, expected = retrieval_metrics(*given_to_both), calculator.get_accuracy(*given_to_both)

@@ -11,15 +11,7 @@ from benchmark.errors import UserError
 
 @pytest.mark.parametrize(
     ("mode", "suffix"),
-    [
-        ("RGB", "jpg"),
-        ("L", "jpg"),
-        ("CMYK", "jpg"),
-        ("P", "png"),
-        ("1", "png"),
-        ("RGBA", "png"),
-        ("LA", "png"),
-    ],
+    [("RGB", "jpg"), ("L", "jpg"), ("CMYK", "jpg"), ("P", "png"), ("1", "png"), ("RGBA", "png"), ("LA", "png")],
 )
 def test_every_mode_comes_out_as_rgb(mode, suffix, tmp_path):
     image = decode(photo(tmp_path / f"image.{suffix}", 3, mode=mode))

@@ -82,9 +82,7 @@ def test_a_loader_that_is_left_early_ends_and_reads_no_further(source):
     next(found)
     found.close()
     assert threading.active_count() == before
-    assert len(read) <= 20 * (
-        loading.PREFETCH + 2
-    )  # of 1,000: what was asked for, and what was fetched ahead
+    assert len(read) <= 20 * (loading.PREFETCH + 2)  # of 1,000: what was asked for, and what was fetched ahead
 
 
 def test_evaluation_resizes_the_shorter_side_and_takes_the_centre():
@@ -124,9 +122,7 @@ def test_crops_are_as_large_and_as_often_flipped_as_torchvisions():
     image = torch.zeros(3, 300, 400)
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        theirs = np.array(
-            [RandomResizedCrop.get_params(image, [0.16, 1.0], [3 / 4, 4 / 3]) for _ in range(3000)]
-        )
+        theirs = np.array([RandomResizedCrop.get_params(image, [0.16, 1.0], [3 / 4, 4 / 3]) for _ in range(3000)])
     ours = np.array([transforms.crop_box(300, 400, 0.16, draws(i)) for i in range(3000)])
     assert np.allclose(ours.mean(0), theirs.mean(0), rtol=0, atol=5)  # pixels; three standard errors
     assert np.allclose(ours.std(0), theirs.std(0), rtol=0, atol=5)

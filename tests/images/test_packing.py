@@ -48,8 +48,7 @@ def test_a_pack_changes_no_pixel_that_training_or_evaluation_sees(fields, folder
     everything = [np.arange(len(dataset))]
     for packed, transform in ((train, transforms.training(wanted)), (judged, transforms.evaluation(wanted))):
         files, mapped = (
-            next(loading.pixel_batches(s, everything, transform, key=("k",)))
-            for s in (dataset.source, packed)
+            next(loading.pixel_batches(s, everything, transform, key=("k",))) for s in (dataset.source, packed)
         )
         assert (files == mapped).all()
 
@@ -82,9 +81,7 @@ def test_a_killed_pack_goes_on_where_it_stopped(tmp_path):
         for i in range(100):
             photo(tmp_path / "birds" / f"class{c}" / f"{i}.jpg", 100 * c + i, (220, 200))
     command = [sys.executable, "-m", "benchmark", "pack", str(tmp_path / "birds"), "--data", str(tmp_path)]
-    process = subprocess.Popen(
-        [*command, "--side", "150"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    process = subprocess.Popen([*command, "--side", "150"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     dataset = open_dataset(str(tmp_path / "birds"), tmp_path)
     place = packing.pack_folder(dataset, FirstStep(150), tmp_path)
     deadline = time.monotonic() + 300

@@ -24,26 +24,13 @@ def photos(tmp_path_factory):
 
 def spec(name: str, dataset: str, root, method: str = "contextual") -> RunSpec:
     """The setting as it is, but for weights that cannot be had everywhere and for the length of training."""
-    small = {
-        "pretrained": False,
-        "epochs": 1,
-        "batches_per_epoch": 1,
-        "batch_size": 4,
-        "per_class": 2,
-        "ks": (1,),
-    }
-    fields = (
-        settings.setting(name, dataset, method)
-        | small
-        | {"sampler": "balanced", "lr": 1e-4, "warm_epochs": 0}
-    )
+    small = {"pretrained": False, "epochs": 1, "batches_per_epoch": 1, "batch_size": 4, "per_class": 2, "ks": (1,)}
+    fields = settings.setting(name, dataset, method) | small | {"sampler": "balanced", "lr": 1e-4, "warm_epochs": 0}
     params = settings.params(name, dataset, method) | ({"k": 2} if method == "contextual" else {})
     return RunSpec(dataset=str(root / "birds"), method=method, params=params).replace(**fields)
 
 
-@pytest.mark.parametrize(
-    ("name", "dataset", "method"), [("224", "cub", "contextual"), ("256", "sop", "proxy_nca")]
-)
+@pytest.mark.parametrize(("name", "dataset", "method"), [("224", "cub", "contextual"), ("256", "sop", "proxy_nca")])
 def test_a_step_is_taken_and_judged(name, dataset, method, photos):
     wanted = spec(name, dataset, photos, method)
     row = run(wanted, data=photos, threads=2)

@@ -86,13 +86,9 @@ def test_every_method_has_the_same_budget_and_range(tuning: Tuning, bests: list[
 
 @settings(max_examples=20, deadline=None)
 @given(
-    sampler=st.sampled_from(["tpe", "random", "grid"]),
-    order=st.randoms(use_true_random=False),
-    width=st.integers(1, 7),
+    sampler=st.sampled_from(["tpe", "random", "grid"]), order=st.randoms(use_true_random=False), width=st.integers(1, 7)
 )
-def test_trials_do_not_depend_on_workers_or_on_who_finishes_first(
-    sampler: str, order: random.Random, width: int
-):
+def test_trials_do_not_depend_on_workers_or_on_who_finishes_first(sampler: str, order: random.Random, width: int):
     tuning = Tuning(lr=(1e-4, 1e-2), trials=9, sampler=sampler, batch=3)
     study = made(tuning, methods=("contrastive", "contextual"))
     score = peak({"contrastive": 2e-3, "contextual": 4e-4})

@@ -21,24 +21,14 @@ def spec(name: str, dataset: str, method: str = "contextual") -> RunSpec:
 def test_every_setting_is_a_whole_spec(name, dataset):
     found = spec(name, dataset)
     assert settings.setting(name, dataset).keys() <= FIELDS.keys()
-    assert (found.backbone, found.embedding_dim, found.precision, found.per_class) == (
-        "resnet50",
-        512,
-        "amp",
-        4,
-    )
+    assert (found.backbone, found.embedding_dim, found.precision, found.per_class) == ("resnet50", 512, "amp", 4)
 
 
 def test_the_main_setting_is_as_used():
     cub, cars, sop = (spec("224", d) for d in ("cub", "cars", "sop"))
     for one in (cub, cars, sop):
         assert (one.image_size, one.resize, one.train_resize, one.pooling) == (224, 256, 0, "gem")
-        assert (one.layer_norm, one.batch_norm, one.optimizer, one.weight_decay) == (
-            False,
-            "frozen",
-            "adamw",
-            1e-4,
-        )
+        assert (one.layer_norm, one.batch_norm, one.optimizer, one.weight_decay) == (False, "frozen", "adamw", 1e-4)
         assert (one.backbone_lr, one.projector_lr, one.proxy_lr, one.projector_dim) == (1.0, 2.0, 100.0, 2048)
     assert [s.batch_size for s in (cub, cars, sop)] == [128, 64, 128]
     assert [s.epochs for s in (cub, cars, sop)] == [60, 160, 80]
@@ -78,23 +68,10 @@ def test_the_second_setting_is_as_used():
     assert {d: s.lr for d, s in found.items()} == {
         "cub": 8e-5, "cars": 1.6e-4, "sop": 4e-5, "inat": 8e-5, "inshop": 4e-5,
     }  # fmt: skip
-    assert [found[d].batches_per_epoch for d in ("cub", "cars", "sop", "inat", "inshop")] == [
-        15,
-        30,
-        655,
-        576,
-        600,
-    ]
+    assert [found[d].batches_per_epoch for d in ("cub", "cars", "sop", "inat", "inshop")] == [15, 30, 655, 576, 600]
     assert {d for d, s in found.items() if s.pooling == "max" and s.layer_norm} == {"cub", "cars"}
-    assert {d for d, s in found.items() if s.pooling == "average" and not s.layer_norm} == {
-        "sop",
-        "inat",
-        "inshop",
-    }
-    assert {d for d, s in found.items() if s.resize_square and s.train_resize == s.resize == 288} == {
-        "sop",
-        "inshop",
-    }
+    assert {d for d, s in found.items() if s.pooling == "average" and not s.layer_norm} == {"sop", "inat", "inshop"}
+    assert {d for d, s in found.items() if s.resize_square and s.train_resize == s.resize == 288} == {"sop", "inshop"}
     assert {d for d, s in found.items() if s.sampler == "hierarchical"} == {"sop", "inat"}
     inat = found["inat"]
     assert (inat.batch_size, inat.image_size, inat.resize) == (256, 224, 256)
@@ -111,11 +88,7 @@ def test_every_parameter_of_a_setting_is_one_of_the_method():
 
 
 def test_published_rates_can_stand_in_for_tuning():
-    assert settings.published("contextual", "cub") == {
-        "lr": 1.4e-4,
-        "projector": "linear",
-        "params.gamma": 0.1,
-    }
+    assert settings.published("contextual", "cub") == {"lr": 1.4e-4, "projector": "linear", "params.gamma": 0.1}
     assert settings.published("triplet", "sop") == {"lr": 4e-5, "projector": "identity", "params.gamma": 0.1}
     assert settings.published("fast_ap", "inat", "256") == {"lr": 8e-5}
     for method, by_dataset in settings.PUBLISHED.items():
@@ -125,9 +98,7 @@ def test_published_rates_can_stand_in_for_tuning():
 
 
 def test_what_was_never_published_says_what_to_do():
-    with pytest.raises(
-        UserError, match=r"no learning rate is published for 'fast_ap' on 'cub'.*\[tuning\] lr = "
-    ):
+    with pytest.raises(UserError, match=r"no learning rate is published for 'fast_ap' on 'cub'.*\[tuning\] lr = "):
         settings.published("fast_ap", "cub")
     with pytest.raises(UserError, match="setting '224' was never published for data set 'inat'"):
         settings.setting("224", "inat")

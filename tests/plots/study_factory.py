@@ -57,9 +57,7 @@ def write_study(
     `stored` are columns that differ, from the seed `first` on.
     """
     store, ledger, runs = Store(root), [], []
-    for dataset, protocol, method, variation, seed in product(
-        datasets, protocols, methods, variations, range(seeds)
-    ):
+    for dataset, protocol, method, variation, seed in product(datasets, protocols, methods, variations, range(seeds)):
         changes = {k: v for k, v in variation.items() if k in FIELDS}
         spec = RunSpec(
             dataset=dataset, method=method, protocol=protocol, seed=seed, lr=lr,

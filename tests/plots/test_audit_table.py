@@ -82,9 +82,7 @@ def test_a_tuned_value_at_an_end_and_a_rate_of_another_variation_are_told(tmp_pa
 
 def test_what_a_study_varies_is_no_unequal_setting(tmp_path):
     variations = ({"train_classes": 100}, {"train_classes": 30})
-    write_study(
-        tmp_path, seeds=3, protocols=("test",), variations=variations, methods=("triplet", "contextual")
-    )
+    write_study(tmp_path, seeds=3, protocols=("test",), variations=variations, methods=("triplet", "contextual"))
     assert not any("setting" in text for text in said(Results(tmp_path, "quick")))
 
 
@@ -143,11 +141,7 @@ def test_the_verdict_names_the_best_and_what_it_takes_to_separate_the_others(fla
             told = paired(board.scores[board.best], board.scores[row.keys["method"]])
             assert row.cells["difference"].value == pytest.approx(told.mean)
             assert row.cells["difference"].half == pytest.approx(told.half)
-            assert (
-                (row.cells["separable"].text == "no")
-                == row.cells["score"].tied
-                == bool(row.cells["more"].text)
-            )
+            assert (row.cells["separable"].text == "no") == row.cells["score"].tied == bool(row.cells["more"].text)
 
 
 def test_close_methods_are_not_called_separable(tmp_path):
@@ -191,9 +185,7 @@ def test_slopes_are_points_lost_per_ten_percent_and_per_ten_classes(tmp_path):
         lost = 0.5 * variation.get("label_noise", 0.0) + 0.25 * variation.get("image_noise", 0.0)
         return -lost - 0.001 * (100 - variation["train_classes"])
 
-    write_study(
-        tmp_path, "robustness", methods=("triplet", "contextual"), variations=tuple(conditions), shift=shift
-    )
+    write_study(tmp_path, "robustness", methods=("triplet", "contextual"), variations=tuple(conditions), shift=shift)
     (table,) = robustness_slopes(Results(tmp_path, "quick"))
     for row in table.rows():
         assert row.cells["label_noise"].value == pytest.approx(5.0)
@@ -221,9 +213,7 @@ def test_tuning_is_drawn_with_the_chosen_rate_and_what_diverged(tmp_path):
     drawing = tuning_curves(results.frame("main"), results)
     triplet, contextual = drawing.figure.axes[:2]
     assert (triplet.get_title(), contextual.get_title()) == ("Triplet", "Contextual")
-    marks = {
-        line.get_marker(): len(line.get_xdata()) for line in contextual.get_lines() if len(line.get_xdata())
-    }
+    marks = {line.get_marker(): len(line.get_xdata()) for line in contextual.get_lines() if len(line.get_xdata())}
     assert marks["*"] == 1
     assert marks["o"] == 6
     assert any(line.get_marker() == "x" and len(line.get_xdata()) == 6 for line in triplet.get_lines())

@@ -44,17 +44,12 @@ def made_up(root, study, cells, protocols=("test",)):
     write_file(root / "reference" / f"{study}.parquet", runs, "run")
 
 
-def cell(
-    method="contextual", params=None, fields=None, test=0.8, train=0.9, more=lambda seed: {}, extra=None
-):
+def cell(method="contextual", params=None, fields=None, test=0.8, train=0.9, more=lambda seed: {}, extra=None):
     """A cell whose scores have the luck of the seed, shared by all, and a little of their own."""
 
     def metrics(protocol, seed):
         luck = 0.02 * numpy_generator("luck", seed).normal()
-        own = (
-            0.002
-            * numpy_generator("own", method, as_json(params or {}), as_json(fields or {}), seed).normal()
-        )
+        own = 0.002 * numpy_generator("own", method, as_json(params or {}), as_json(fields or {}), seed).normal()
         value = test(protocol) if callable(test) else test
         found = {"test/R@1": value + luck + own, "train/R@1": train + luck + own}
         return found | {name: number + luck + own for name, number in (extra or {}).items()}
@@ -153,9 +148,7 @@ def histogram(at, seed):
 
 
 @pytest.mark.parametrize("name", [claim.name for claim in CLAIMS])
-@pytest.mark.parametrize(
-    ("effect", "word"), [(0.05, "supported"), (-0.05, "not seen here"), (0.0, "undecided")]
-)
+@pytest.mark.parametrize(("effect", "word"), [(0.05, "supported"), (-0.05, "not seen here"), (0.0, "undecided")])
 def test_a_claim_that_is_true_false_or_open_is_called_so(name, effect, word, tmp_path):
     write(tmp_path, name, effect)
     found = findings(tmp_path, (REGIME,))[name, REGIME.title]
@@ -170,11 +163,7 @@ def test_only_the_papers_own_setting_can_contradict_it(tmp_path):
 
 def test_other_data_and_lanes_say_nothing(tmp_path):
     write(tmp_path, "best", 0.05)
-    others = (
-        Regime("a", "quick", "cub"),
-        Regime("b", "quick", "glyphs", "frozen"),
-        Regime("c", "laptop", "glyphs"),
-    )
+    others = (Regime("a", "quick", "cub"), Regime("b", "quick", "glyphs", "frozen"), Regime("c", "laptop", "glyphs"))
     assert {finding.word for finding in findings(tmp_path, others).values()} == {"not run"}
 
 

@@ -54,9 +54,7 @@ def test_the_gradient_picture_is_drawn_from_a_batch(tmp_path, monkeypatch):
 
 def test_names_of_letters_are_short_enough_to_print():
     assert inconsistent_labels.short("LATIN CAPITAL LETTER A") == "Latin\ncapital A"
-    assert (
-        max(map(len, inconsistent_labels.short("GREEK SMALL LETTER IOTA WITH DIALYTIKA").split("\n"))) <= 13
-    )
+    assert max(map(len, inconsistent_labels.short("GREEK SMALL LETTER IOTA WITH DIALYTIKA").split("\n"))) <= 13
 
 
 def test_inconsistent_labels_show_pairs_and_count_all(tmp_path):

@@ -20,16 +20,12 @@ ROOT = Path(plots.__file__).parents[1]
 @pytest.fixture
 def results(tmp_path):
     write_study(tmp_path, protocols=("test", "validation"))
-    write_study(
-        tmp_path, "gradient_correction", methods=("contextual",), variations=({"params.variant": "full"},)
-    )
+    write_study(tmp_path, "gradient_correction", methods=("contextual",), variations=({"params.variant": "full"},))
     return tmp_path
 
 
 def contents(folder):
-    return {
-        path.relative_to(folder): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
-    }
+    return {path.relative_to(folder): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def made(results):
@@ -46,14 +42,7 @@ def test_twice_gives_identical_bytes(results):
     assert main(command) == 0
     assert made(results) == first
     names = {path.name for path in first}
-    assert {
-        "main.md",
-        "main.tex",
-        "main.csv",
-        "overfitting.png",
-        "overfitting.pdf",
-        "overfitting.txt",
-    } <= names
+    assert {"main.md", "main.tex", "main.csv", "overfitting.png", "overfitting.pdf", "overfitting.txt"} <= names
     for path, data in first.items():
         assert data, path
         assert str(results).encode() not in data, f"{path} names a folder of this machine"

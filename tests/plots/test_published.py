@@ -90,10 +90,7 @@ def test_single_values_stand_where_the_paper_has_them():
 
 def test_a_dagger_means_reproduced_in_the_main_tables_and_copied_in_the_appendix():
     anchor = published.load("main_cub_cars", dataset="cub", method="proxy_anchor", metric="test/R@1")
-    assert dict(zip(anchor["provenance"], anchor["value"], strict=True)) == {
-        "copied": 69.7,
-        "reproduced": 69.1,
-    }
+    assert dict(zip(anchor["provenance"], anchor["value"], strict=True)) == {"copied": 69.7, "reproduced": 69.1}
     appendix = published.load("inshop", metric="test/R@1").set_index("method")["provenance"]
     assert appendix["normalized_softmax"] == "copied"
     assert appendix["contrastive"] == "reproduced"

@@ -30,9 +30,7 @@ def test_every_method_is_a_row_and_every_claim_is_shown(table):
     assert all(row.notes for row in only.rows)  # the reason why it is not trained
     rows = {row.keys["method"]: row for row in table.rows()}
     for claim in published.claimed().to_dict("records"):
-        assert (
-            rows[claim["method"]].cells[f"claimed {claim['dataset']}"].text.startswith(f"{claim['value']} (")
-        )
+        assert rows[claim["method"]].cells[f"claimed {claim['dataset']}"].text.startswith(f"{claim['value']} (")
     assert rows["hist"].cells["claimed cub"].text == "71.4 (R50, 512)"
     assert rows["drml"].cells["claimed cars"].text == "86.9 (BN-Inception, 512)"
 

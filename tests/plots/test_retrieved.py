@@ -52,9 +52,7 @@ def test_shares_of_confusions_are_counted_over_seeds_and_against_the_others(kept
     taken = [one.labels[int(index)][0] == row["taken"] for index in nearest]
     assert row["share"] == pytest.approx(sum(taken) / len(taken))
     rest = pairs[
-        (pairs["query"] == row["query"])
-        & (pairs["taken"] == row["taken"])
-        & (pairs["method"] != row["method"])
+        (pairs["query"] == row["query"]) & (pairs["taken"] == row["taken"]) & (pairs["method"] != row["method"])
     ]
     assert row["others"] == pytest.approx(rest["share"].mean())
 
@@ -84,9 +82,7 @@ def test_older_results_without_neighbours_say_what_to_run(tmp_path):
 def test_photos_that_are_not_at_hand_are_numbers_in_the_table_and_no_figure(tmp_path, kept):
     """The made-up neighbours are letters; as a data set whose folder is gone they have no images and no names."""
     data = kept.data
-    write_study(
-        tmp_path, datasets=("cub",), seeds=2, retrieved=lambda method, seed: neighbours(data, method, seed)
-    )
+    write_study(tmp_path, datasets=("cub",), seeds=2, retrieved=lambda method, seed: neighbours(data, method, seed))
     results = Results(tmp_path, "quick", data=tmp_path / "nothing")
     (table,) = FOUND["confusions"].produce(results)
     assert table.rows()[0].cells["query"].text.startswith("class ")

@@ -14,15 +14,7 @@ BLIND = {
     "deutan": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
     "protan": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
 }
-LINES = (
-    "contrastive",
-    "triplet",
-    "multi_similarity_miner",
-    "proxy_anchor",
-    "proxy_nca",
-    "roadmap",
-    "contextual",
-)
+LINES = ("contrastive", "triplet", "multi_similarity_miner", "proxy_anchor", "proxy_nca", "roadmap", "contextual")
 
 
 def seen(colour, matrix):
@@ -60,7 +52,5 @@ def test_a_saved_figure_has_no_date_in_it(tmp_path):
         percent_axis(axes[0, 0].yaxis)
         save(Drawing(made, "Caption."), "name", tmp_path / folder)
     for kind in ("png", "pdf", "txt"):
-        assert (tmp_path / "a" / f"name.{kind}").read_bytes() == (
-            tmp_path / "b" / f"name.{kind}"
-        ).read_bytes()
+        assert (tmp_path / "a" / f"name.{kind}").read_bytes() == (tmp_path / "b" / f"name.{kind}").read_bytes()
     assert b"CreationDate" not in (tmp_path / "a" / "name.pdf").read_bytes()

@@ -50,10 +50,7 @@ def test_the_best_is_bold_and_what_cannot_be_told_from_it_is_marked(tmp_path):
 def test_protocols_never_share_a_row(tmp_path):
     write_study(tmp_path, protocols=("test", "validation"))
     table = tables(tmp_path)[0]
-    assert [section.title.split(",")[0] for section in table.sections] == [
-        "protocol test",
-        "protocol validation",
-    ]
+    assert [section.title.split(",")[0] for section in table.sections] == ["protocol test", "protocol validation"]
     for section in table.sections:
         assert {row.keys["protocol"] for row in section.rows} == {section.title.split(",")[0].split()[1]}
 
@@ -122,31 +119,18 @@ def test_what_papers_hide_is_printed(tmp_path):
     table = tables(tmp_path)[0]
     row = row_of(table, "Contextual")
     assert row.cells["lr"].text == "0.001"
-    assert row.cells["lr"].notes == (
-        "best learning rate at the high end of the range searched (0.0001 to 0.03)",
-    )
+    assert row.cells["lr"].notes == ("best learning rate at the high end of the range searched (0.0001 to 0.03)",)
     assert row.cells["tuned"].text == "lam 0.8"
     assert row.cells["trials"].value == 6
     assert "lr" not in row_of(table, "Untrained").cells
     words = " ".join(table.caption)
-    for told in (
-        "convnet",
-        "embedding 64",
-        "gem pooling",
-        "32 px",
-        "batch norm trained",
-        "batch 128",
-        "93.4",
-    ):
+    for told in ("convnet", "embedding 64", "gem pooling", "32 px", "batch norm trained", "batch 128", "93.4"):
         assert told in words
     assert "a rehearsal, not evidence" in words
 
 
 def test_photos_that_were_not_there_are_counted_beside_the_papers_numbers(tmp_path):
-    lacks = {
-        "datasets": ("cars?missing=skip",),
-        "more_metrics": lambda method, seed: {"data/missing images": 15.0},
-    }
+    lacks = {"datasets": ("cars?missing=skip",), "more_metrics": lambda method, seed: {"data/missing images": 15.0}}
     write_study(tmp_path, **lacks)
     table = next(one for one in tables(tmp_path) if one.part == "cars")
     assert "15 images of the data set are missing and were left out." in table.caption
@@ -191,9 +175,7 @@ def test_only_runs_in_the_papers_setting_are_held_against_the_paper(tmp_path):
 
 
 def test_copied_numbers_stand_apart_and_are_not_judged(tmp_path):
-    write_study(
-        tmp_path, "main_cub_cars", "paper", ("cub",), setting="224", variations=({"embedding_dim": 512},)
-    )
+    write_study(tmp_path, "main_cub_cars", "paper", ("cub",), setting="224", variations=({"embedding_dim": 512},))
     table = tables(tmp_path, "main_cub_cars", "paper")[0]
     drml = row_of(table, "DRML")
     assert drml.cells["test/R@1 paper"].value == 68.7
@@ -238,10 +220,7 @@ def test_runs_of_two_kinds_of_device_in_a_table_are_told(tmp_path):
     write_study(tmp_path, methods=("contrastive", "contextual"))
     assert "mixed" not in " ".join(tables(tmp_path)[0].caption)
     write_study(
-        tmp_path,
-        methods=("contrastive", "contextual"),
-        stored={"device": "cuda", "precision_used": "mixed"},
-        first=2,
+        tmp_path, methods=("contrastive", "contextual"), stored={"device": "cuda", "precision_used": "mixed"}, first=2
     )
     words = " ".join(tables(tmp_path)[0].caption)
     assert "4 runs cpu, float32; 2 runs cuda, mixed" in words
@@ -270,10 +249,7 @@ def strange_table():
     paper = Cell(71.9, difference=-0.67, verdict="below")
     rows = (
         Row("tri<script>plet_#1 ~^\\{}|*`", {"a_b": number, "c": paper, "w": Cell(text='"quotes" & | _')}),
-        Row(
-            "é µ – ‘q’ “d”",
-            {"a_b": Cell(missing=True, notes=("gone",)), "c": Cell(1.0, change=-0.04, tied=True)},
-        ),
+        Row("é µ – ‘q’ “d”", {"a_b": Cell(missing=True, notes=("gone",)), "c": Cell(1.0, change=-0.04, tied=True)}),
     )
     sections = (Section("one & two_", rows), Section("three", rows[:1]))
     return Table("strange_name", "data & set", columns, sections, ("Caption_1 50 % & more.", "Σ → λ."))
@@ -313,9 +289,7 @@ def test_any_text_can_be_put_into_latex(text):
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no TeX here")
 def test_the_latex_compiles(tmp_path):
-    write_study(
-        tmp_path, "main_cub_cars", "paper", ("cub",), setting="224", variations=({"embedding_dim": 512},)
-    )
+    write_study(tmp_path, "main_cub_cars", "paper", ("cub",), setting="224", variations=({"embedding_dim": 512},))
     made = [*tables(tmp_path, "main_cub_cars", "paper"), strange_table()]
     text = f"\\documentclass{{article}}{render.PREAMBLE}\\begin{{document}}\n{render.latex(made)}\n\\end{{document}}\n"
     (tmp_path / "all.tex").write_text(text, encoding="utf-8")

@@ -35,9 +35,7 @@ def retrieval(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Path:
     root = tmp_path_factory.mktemp("retrieval") / "results"
     methods = ("untrained", "contrastive", "contextual")
     found = {key: neighbours(data, *key) for key in [(name, seed) for name in methods for seed in range(2)]}
-    write_study(
-        root, methods=methods, seeds=2, protocols=("test",), rates=(), retrieved=lambda *key: found[key]
-    )
+    write_study(root, methods=methods, seeds=2, protocols=("test",), rates=(), retrieved=lambda *key: found[key])
     return root
 
 

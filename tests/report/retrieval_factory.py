@@ -24,9 +24,7 @@ def neighbours(data: Path, method: str, seed: int, queries: int = 40) -> dict[st
         others = pool[pool != query]
         of_class = dataset.labels[others, 0] == dataset.labels[query, 0]
         of_script = dataset.labels[others, -1] == dataset.labels[query, -1]
-        weights = np.where(of_class, skill / of_class.sum(), (1 - skill) / len(others)) * np.where(
-            of_script, 2.0, 1.0
-        )
+        weights = np.where(of_class, skill / of_class.sum(), (1 - skill) / len(others)) * np.where(of_script, 2.0, 1.0)
         found.append(generator.choice(others, NEAREST, replace=False, p=weights / weights.sum()))
     named = np.unique(np.concatenate([asked, *found]))
     return {

@@ -96,9 +96,7 @@ def test_a_scale_can_be_hidden_with_its_figures_and_warnings(opened):
 
 def test_a_cell_opens_its_runs_with_seeds_curves_spec_and_command(opened, results):
     tab = opened().tab
-    cell = tab.locator(
-        "#quick-main-glyphs tr[data-method=triplet][data-protocol=validation] button.cell"
-    ).first
+    cell = tab.locator("#quick-main-glyphs tr[data-method=triplet][data-protocol=validation] button.cell").first
     cell.focus()
     tab.keyboard.press("Enter")
     dialog = tab.locator("#runs")
@@ -163,9 +161,7 @@ def test_a_name_that_is_code_stays_text(opened):
     assert tab.evaluate("window.hacked") is None
     row = tab.locator("tr.row th", has_text=HOSTILE).first
     assert row.inner_text().strip().startswith(HOSTILE)
-    tab.locator(
-        "button.cell", has=tab.locator("xpath=ancestor::tr[contains(., 'window.hacked')]")
-    ).first.click()
+    tab.locator("button.cell", has=tab.locator("xpath=ancestor::tr[contains(., 'window.hacked')]")).first.click()
     assert HOSTILE in tab.locator("#runs").inner_text()  # the name, and the error of seed 1
     assert tab.evaluate("window.hacked") is None
     assert tab.locator("b", has_text="data").count() == 0
@@ -230,10 +226,7 @@ def test_what_two_methods_retrieved_stands_side_by_side(opened, pictured, width,
     rows = rows_of(one.tab)
     assert len(rows) == 12
     assert all(len(found) == 10 for _, a, b in rows for found in (a, b))
-    hits = [
-        [sum((kind == "right") / (i + 1) for i, kind in enumerate(found)) for found in (a, b)]
-        for _, a, b in rows
-    ]
+    hits = [[sum((kind == "right") / (i + 1) for i, kind in enumerate(found)) for found in (a, b)] for _, a, b in rows]
     gaps = [abs(a - b) for a, b in hits]
     assert gaps == sorted(gaps, reverse=True)  # where they differ most comes first
     assert one.tab.evaluate("document.documentElement.scrollWidth") <= width

@@ -48,9 +48,7 @@ def test_the_page_needs_no_torch(tmp_path):
     )
     copy = tmp_path / "results"
     write_study(copy, scale="laptop", seeds=2, methods=("triplet", "contextual"))
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(copy)], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", code, str(copy)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "index.html" in done.stdout
 
@@ -90,11 +88,7 @@ def test_runs_that_several_tables_show_are_told_once(tmp_path):
     assert None in data["runs"][0]["curve"]["loss"]  # NaN is no JSON
 
 
-@given(
-    st.recursive(
-        st.text() | st.floats(allow_nan=False, allow_infinity=False) | st.none(), st.lists, max_leaves=5
-    )
-)
+@given(st.recursive(st.text() | st.floats(allow_nan=False, allow_infinity=False) | st.none(), st.lists, max_leaves=5))
 def test_data_cannot_end_its_script_element(value):
     text = str(template.as_json([value, "</script><script>", "<!--", "]]>"]))
     assert not set("<>&") & set(text)

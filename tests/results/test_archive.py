@@ -9,13 +9,7 @@ from benchmark.spec import RunSpec
 def stored(results, study, lr):
     """A finished run of a study, as a runner leaves it."""
     store, spec = Store(results), RunSpec(dataset="glyphs", lr=lr)
-    result = {
-        "status": "ok",
-        "score": lr,
-        "metrics": {"test/R@1": 0.5},
-        "curve": [{"epoch": 1}],
-        "best_epoch": 1,
-    }
+    result = {"status": "ok", "score": lr, "metrics": {"test/R@1": 0.5}, "curve": [{"epoch": 1}], "best_epoch": 1}
     job = Job(data=results, checkpoints=results)
     store.write_run(row(spec, result, job) | {"seconds": 1.5, "peak_memory_mb": 10.0})
     entry = {"scale": "laptop", "dataset": "glyphs", "method": "contrastive", "run_id": spec.run_id}
@@ -28,9 +22,7 @@ def test_archived_runs_count_as_done_in_a_clone_and_keep_every_number(tmp_path):
     run_id = stored(results, "main", 0.01)
     assert main(["archive", "--results", str(results)]) == 0
     (results / "reference" / "bench").mkdir()
-    (results / "reference" / "bench" / "losses.parquet").write_bytes(
-        b"no run: must not be taken for a damaged one"
-    )
+    (results / "reference" / "bench" / "losses.parquet").write_bytes(b"no run: must not be taken for a damaged one")
     Store(results).path(run_id).unlink()
     told: list[str] = []
     clone = Store(results, notify=told.append)

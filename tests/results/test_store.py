@@ -14,9 +14,7 @@ from benchmark.spec import FIELDS, RunSpec
 SPEC = RunSpec(dataset="glyphs", params={"margin": 0.5}, lr_steps=(2, 3))
 JOB = Job(data=None, checkpoints=None)  # type: ignore[arg-type]
 finite = st.floats(allow_nan=False, allow_infinity=False)
-names = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=20).map(
-    "test/".__add__
-)
+names = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=20).map("test/".__add__)
 
 
 @settings(max_examples=25, deadline=None)
@@ -30,23 +28,11 @@ def test_what_is_stored_is_what_is_read(tmp_path_factory, metrics: dict, score: 
     store = Store(tmp_path_factory.mktemp("results"))
     spec = SPEC.replace(seed=seed)
     curve = [{"epoch": 1, "loss": score}]
-    told = {
-        "status": "ok",
-        "score": score,
-        "metrics": metrics,
-        "error": error,
-        "curve": curve,
-        "best_epoch": 1,
-    }
+    told = {"status": "ok", "score": score, "metrics": metrics, "error": error, "curve": curve, "best_epoch": 1}
     store.write_run(row(spec, told, JOB))
     (read,) = store.rows([spec.run_id]).values()
     assert RunSpec.from_json(read["spec"]) == spec
-    assert (read["metrics"], read["score"], read["error"], json.loads(read["curve"])) == (
-        metrics,
-        score,
-        error,
-        curve,
-    )
+    assert (read["metrics"], read["score"], read["error"], json.loads(read["curve"])) == (metrics, score, error, curve)
     frame = store.frame()
     assert len(frame) == 1
     assert all(frame[name].iloc[0] == value for name, value in metrics.items())
@@ -91,9 +77,7 @@ def test_results_stored_before_a_column_was_added_are_read(tmp_path):
     assert (read["pooling"], read["lr_steps"], read["histograms"]) == ("gem", [], None)
     assert store.frame()["pooling"].tolist() == ["gem"]
     assert store.outcomes()[SPEC.run_id].score == 0.5
-    store.write_ledger(
-        "main", "quick", [{"dataset": "glyphs", "method": "triplet", "lr": 0.1, "tuned": "{}"}]
-    )
+    store.write_ledger("main", "quick", [{"dataset": "glyphs", "method": "triplet", "lr": 0.1, "tuned": "{}"}])
     ledger = store.ledger_path("main", "quick")
     pq.write_table(pq.read_table(ledger).drop_columns(["tuned"]), ledger)
     assert [(r["lr"], r["tuned"]) for r in store.ledger_rows("main", "quick")] == [(0.1, None)]
@@ -114,9 +98,7 @@ def test_gathering_changes_no_row_whatever_happens_to_the_files(tmp_path):
     store = Store(tmp_path)
     specs = [SPEC.replace(seed=seed) for seed in range(MANY + 8)]
     for spec in specs[:MANY]:
-        store.write_run(
-            row(spec, {"status": "ok", "score": spec.seed / 100, "metrics": {"test/R@1": 0.5}}, JOB)
-        )
+        store.write_run(row(spec, {"status": "ok", "score": spec.seed / 100, "metrics": {"test/R@1": 0.5}}, JOB))
     before = store.frame()
     store.gather()
     gathered = tmp_path / "cache" / "runs.parquet"

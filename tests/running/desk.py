@@ -100,12 +100,8 @@ class Desk:
 
     def numbers(self, study: str = "small", scale: str = "quick") -> tuple[list, list]:
         """All that a table could be made of: rows of the ledger, and what was stored for them."""
-        runs = self.store.frame()[
-            ["run_id", "status", "score", "test/R@1", "test/mAP", "curve", "best_epoch"]
-        ]
-        return self.store.ledger_rows(study, scale), runs.astype(object).where(runs.notna(), None).to_dict(
-            "records"
-        )
+        runs = self.store.frame()[["run_id", "status", "score", "test/R@1", "test/mAP", "curve", "best_epoch"]]
+        return self.store.ledger_rows(study, scale), runs.astype(object).where(runs.notna(), None).to_dict("records")
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:

@@ -23,9 +23,7 @@ COMMANDS = (
 def disk(tmp_path_factory: pytest.TempPathFactory, undisturbed: Desk) -> Iterator[Path]:
     """A small file system with the results of a study and no room for more."""
     folder = tmp_path_factory.mktemp("disk")
-    if subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=8m", "none", str(folder)], capture_output=True
-    ).returncode:
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "none", str(folder)], capture_output=True).returncode:
         pytest.skip("mounting a small file system is not permitted here")
     shutil.copytree(undisturbed.results, folder / "results")
     shutil.rmtree(folder / "results" / "optuna")  # to be written again
@@ -35,9 +33,7 @@ def disk(tmp_path_factory: pytest.TempPathFactory, undisturbed: Desk) -> Iterato
 
 def typed(desk: Desk, words: list[str], results: Path) -> subprocess.CompletedProcess:
     command = [sys.executable, "-m", *words, "--results", str(results)]
-    return subprocess.run(
-        command, cwd=desk.folder, env=desk.environ(), capture_output=True, text=True, timeout=120
-    )
+    return subprocess.run(command, cwd=desk.folder, env=desk.environ(), capture_output=True, text=True, timeout=120)
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words[:2]))

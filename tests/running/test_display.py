@@ -40,10 +40,7 @@ def test_a_terminal_gets_one_bar(desk: Desk):
     outer, inner = pty.openpty()
     fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("4H", 40, 140, 0, 0))  # lines, columns
     process = subprocess.Popen(
-        desk.command(*desk.arguments("--backend", "sequential")),
-        cwd=desk.folder,
-        env=desk.environ(),
-        stderr=inner,
+        desk.command(*desk.arguments("--backend", "sequential")), cwd=desk.folder, env=desk.environ(), stderr=inner
     )
     os.close(inner)
     shown = b""
@@ -84,13 +81,7 @@ def test_time_is_estimated_from_runs_of_the_same_kind():
     assert estimate.of(spec.replace(dataset="cub")) is None
     assert estimate.total([spec] * 10, waiting=10, slots=2) == pytest.approx(50.0)
     assert estimate.total([spec.replace(dataset="cub")]) is None
-    assert [in_words(s) for s in (None, 0.2, 75, 600, 7200)] == [
-        "unknown yet",
-        "1 s",
-        "75 s",
-        "10 min",
-        "2.0 h",
-    ]
+    assert [in_words(s) for s in (None, 0.2, 75, 600, 7200)] == ["unknown yet", "1 s", "75 s", "10 min", "2.0 h"]
 
 
 def test_the_first_runs_of_a_kind_which_draw_data_and_compute_features_do_not_count_as_typical():
@@ -116,9 +107,7 @@ def test_cards_that_are_hidden_do_not_count(monkeypatch: pytest.MonkeyPatch, vis
     provenance.gpu_count.cache_clear()
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--help"], ["run", "--help"], ["list"], ["plan", "main"], ["status", "main"]]
-)
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["list"], ["plan", "main"], ["status", "main"]])
 def test_help_list_and_plan_answer_without_loading_torch(desk: Desk, arguments: list[str]):
     code = (
         "import sys; from benchmark.__main__ import main\n"
@@ -132,13 +121,5 @@ def test_help_list_and_plan_answer_without_loading_torch(desk: Desk, arguments: 
 def test_doctor_says_what_to_do(desk: Desk):
     done = desk.call("doctor")
     assert done.returncode == 0, done.stdout
-    for word in (
-        "python",
-        "torch",
-        "processor",
-        "glyphs",
-        "CUB_200_2011",
-        "efficientnet_lite0",
-        "free in results",
-    ):
+    for word in ("python", "torch", "processor", "glyphs", "CUB_200_2011", "efficientnet_lite0", "free in results"):
         assert word in done.stdout

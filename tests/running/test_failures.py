@@ -19,11 +19,7 @@ def ids(desk: Desk, *more: str) -> dict[tuple[str, str, int], str]:
     planned = desk.look("plan", "--json", *more)
     assert planned.returncode == 0, planned.stderr
     rows = [json.loads(line) for line in planned.stdout.splitlines()]
-    return {
-        (row["method"], row["protocol"], row["seed"]): row["run_id"]
-        for row in rows
-        if row["phase"] == "final"
-    }
+    return {(row["method"], row["protocol"], row["seed"]): row["run_id"] for row in rows if row["phase"] == "final"}
 
 
 def test_failed_runs_are_rows_and_retry_failed_runs_just_those(desk: Desk):
@@ -99,9 +95,7 @@ def test_a_method_that_always_diverges_still_has_its_rows(desk: Desk):
 
 def test_damaged_and_foreign_files_are_named_set_aside_and_done_again(desk: Desk, undisturbed: Desk):
     shutil.copytree(undisturbed.results, desk.results)
-    truncated, foreign, renamed, flipped = (
-        desk.results / "runs" / f"{name}.parquet" for name in desk.stored()[:4]
-    )
+    truncated, foreign, renamed, flipped = (desk.results / "runs" / f"{name}.parquet" for name in desk.stored()[:4])
     truncated.write_bytes(truncated.read_bytes()[:-200])
     pq.write_table(pa.table({"cats": [1, 2]}), foreign)
     shutil.copy(desk.results / "runs" / f"{desk.stored()[9]}.parquet", renamed)
@@ -129,9 +123,7 @@ def test_a_schema_from_another_version_is_kept_and_its_run_is_done_again(desk: D
     shutil.copytree(undisturbed.results, desk.results)
     victim = desk.results / "runs" / f"{desk.stored()[0]}.parquet"
     table = pq.read_table(victim)
-    pq.write_table(
-        table.replace_schema_metadata({**table.schema.metadata, b"benchmark.version": b"99"}), victim
-    )
+    pq.write_table(table.replace_schema_metadata({**table.schema.metadata, b"benchmark.version": b"99"}), victim)
     before = victim.read_bytes()
     done = desk.run()
     assert done.returncode == 0
@@ -143,9 +135,7 @@ def test_a_schema_from_another_version_is_kept_and_its_run_is_done_again(desk: D
 def test_a_full_disk_damages_nothing_and_goes_on_when_there_is_room(desk: Desk, undisturbed: Desk):
     small = desk.folder / "small disk"
     small.mkdir()
-    if subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=160k", "none", str(small)], capture_output=True
-    ).returncode:
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=160k", "none", str(small)], capture_output=True).returncode:
         pytest.skip("mounting a small file system is not permitted here")
     try:
         full = desk.run("--results", str(small))
@@ -183,9 +173,7 @@ def test_an_edited_study_runs_only_what_is_new(desk: Desk, undisturbed: Desk):
     assert old.isdisjoint(added)
     desk.write(STUDY.replace("seeds = 2", "seeds = 3"))
     assert desk.run().returncode == 0
-    assert len(desk.started()[len(added) :]) == 2 * 3, (
-        "one new seed of each of three methods, in both protocols"
-    )
+    assert len(desk.started()[len(added) :]) == 2 * 3, "one new seed of each of three methods, in both protocols"
     assert max(Counter(desk.started()).values()) == 1
 
 

@@ -31,17 +31,11 @@ TROUBLES = {  # kind → status, and what the last line of the reason says
 
 
 @pytest.mark.parametrize("backend", ["loky", "sequential"])
-def test_runs_that_hang_or_end_their_process_become_rows_that_help_and_the_others_are_done(
-    desk: Desk, backend: str
-):
+def test_runs_that_hang_or_end_their_process_become_rows_that_help_and_the_others_are_done(desk: Desk, backend: str):
     desk.write(FLAT)
     runs = ids(desk)
-    kinds = (
-        TROUBLES if backend == "loky" else ("hang", "spin", "exit")
-    )  # the others would take the driver along
-    victims = dict(
-        zip((run_id for (method, *_), run_id in runs.items() if method != "untrained"), kinds, strict=False)
-    )
+    kinds = TROUBLES if backend == "loky" else ("hang", "spin", "exit")  # the others would take the driver along
+    victims = dict(zip((run_id for (method, *_), run_id in runs.items() if method != "untrained"), kinds, strict=False))
     desk.environment |= {"STAND_IN_TROUBLE": json.dumps(victims), "STAND_IN_GRACE": "0.5"}
     done = desk.run("--time-limit", "2s", "--backend", backend, "--jobs", "2")
     assert done.returncode == 3, done.stderr
@@ -59,9 +53,7 @@ def test_runs_that_hang_or_end_their_process_become_rows_that_help_and_the_other
 
 def test_a_run_that_hangs_in_a_cluster_becomes_a_row_too(desk: Desk):
     pytest.importorskip("distributed")
-    desk.environment["STAND_IN_TROUBLE"] = str(
-        desk.folder / "trouble.json"
-    )  # workers are started before it is known
+    desk.environment["STAND_IN_TROUBLE"] = str(desk.folder / "trouble.json")  # workers are started before it is known
     (desk.folder / "trouble.json").write_text("{}")
     cluster = Cluster(desk)
     try:
@@ -117,11 +109,7 @@ def test_without_a_terminal_a_line_says_what_is_running(desk: Desk):
     )
     arguments = desk.arguments("--methods", "untrained", "--set", "seeds=1", "--backend", "sequential")
     process = subprocess.Popen(
-        [sys.executable, "-c", code, *arguments],
-        cwd=desk.folder,
-        env=desk.environ(),
-        stderr=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-c", code, *arguments], cwd=desk.folder, env=desk.environ(), stderr=subprocess.PIPE, text=True
     )
     _, told = process.communicate(timeout=60)
     assert process.returncode == 0, told
@@ -136,9 +124,7 @@ def finished(spec: RunSpec, seconds: float):
 def test_a_run_that_takes_ten_times_as_long_as_its_kind_is_pointed_out_once(monkeypatch):
     monkeypatch.setattr(progress, "UNWORTHY", 0.2)
     stream, spec = io.StringIO(), RunSpec(dataset="glyphs")
-    shown = progress.Progress(
-        stream, Estimate([finished(spec, 0.03), finished(spec, 0.04), finished(spec, 0.05)])
-    )
+    shown = progress.Progress(stream, Estimate([finished(spec, 0.03), finished(spec, 0.04), finished(spec, 0.05)]))
     shown.start(1, lambda: None)
     shown.launched(spec)
     try:

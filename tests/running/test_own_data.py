@@ -53,9 +53,7 @@ def test_run_says_first_what_it_runs_on_and_makes_features_before_runs(tmp_path,
     command += [f"--set={text}" for text in (*TINY, "seeds=1", 'protocols=["test"]')]
     assert main(command) == 0
     lines = capfd.readouterr().err.splitlines()
-    assert lines[0].endswith(
-        "birds.csv: train 24 images of 6 label; test 24 images of 6 label; setting frozen"
-    )
+    assert lines[0].endswith("birds.csv: train 24 images of 6 label; test 24 images of 6 label; setting frozen")
     assert lines[1] == "images are column 'path', classes 'label'; split by class"
     assert "48 images to do, 0 are there, 1 workers" in lines[3]
 

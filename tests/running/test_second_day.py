@@ -102,9 +102,7 @@ def test_seeds_added_after_an_edit_are_not_averaged_with_the_old_code(project):
     run = ("run", "mine.toml", "--backend", "sequential")
     call(project, *run)
     (project / "baselines" / "mine.py").write_text(LOSS.replace("relu()", "square()"))
-    assert "4 runs done now" in call(project, *run, "--set", "seeds=3"), (
-        "three of the new code, one untrained"
-    )
+    assert "4 runs done now" in call(project, *run, "--set", "seeds=3"), "three of the new code, one untrained"
     assert len(scores(project)["mine"]) == 3
 
 

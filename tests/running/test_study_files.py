@@ -45,9 +45,7 @@ def load(tmp_path):
         (('["contrastive", "triplet", "untrained"]', '["triplet", "triplet"]'), ["triplet", "twice"]),
     ],
 )
-def test_mistakes_are_named_with_file_key_and_nearest_valid_key(
-    load, change: tuple[str, str], named: list[str]
-):
+def test_mistakes_are_named_with_file_key_and_nearest_valid_key(load, change: tuple[str, str], named: list[str]):
     assert change[0] in STUDY
     with pytest.raises(UserError) as caught:
         planner.families(load(STUDY.replace(*change, 1)))
@@ -58,10 +56,7 @@ def test_mistakes_are_named_with_file_key_and_nearest_valid_key(
 
 
 def test_a_scale_is_laid_over_the_study(load):
-    text = (
-        STUDY
-        + "\n[scale.paper]\nseeds = 9\n[scale.paper.tuning]\ntrials = 12\n[scale.quick]\ntuning = false\n"
-    )
+    text = STUDY + "\n[scale.paper]\nseeds = 9\n[scale.paper.tuning]\ntrials = 12\n[scale.quick]\ntuning = false\n"
     assert (load(text, "paper").seeds, load(text, "paper").tuning.trials) == (9, 12)
     assert load(text, "paper").tuning.lr == (1e-4, 3e-2)
     assert load(text, "laptop").tuning.trials == 4
@@ -69,9 +64,7 @@ def test_a_scale_is_laid_over_the_study(load):
 
 
 def test_overrides_from_the_command_line(load):
-    changed = load(
-        STUDY, "quick", "seeds=7", "tuning.trials=3", "epochs=2", "pooling=max", 'methods=["triplet"]'
-    )
+    changed = load(STUDY, "quick", "seeds=7", "tuning.trials=3", "epochs=2", "pooling=max", 'methods=["triplet"]')
     assert (changed.seeds, changed.tuning.trials, changed.methods) == (7, 3, ("triplet",))
     assert changed.fields == {"epochs": 2, "pooling": "max"}
     for wrong in ("sedes=3", "seeds", "seeds=x", "tuning.trails=3"):

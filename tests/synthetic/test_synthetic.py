@@ -48,9 +48,7 @@ def test_the_contrastive_loss_pulls_the_point_home_too():
 def test_step_1_alone_learns_clean_circles(space):
     x, labels = toy_circles.circles(0.0, 60, numpy_generator("test circles"))
     before = toy_circles.mean_ap(toy_circles.embed(toy_circles.untrained(0), x, space), labels)
-    after = toy_circles.mean_ap(
-        toy_circles.embed(toy_circles.trained(0.0, 0, space, steps=250), x, space), labels
-    )
+    after = toy_circles.mean_ap(toy_circles.embed(toy_circles.trained(0.0, 0, space, steps=250), x, space), labels)
     assert before < 0.5  # chance is 0.2
     assert after > before + 0.1
 
@@ -59,9 +57,7 @@ def test_map_of_the_toy_counts_each_query_once():
     z = torch.tensor([[0.0, 0.0], [0.1, 0.0], [1.0, 0.0], [1.2, 0.0]])
     assert toy_circles.mean_ap(z, torch.tensor([0, 0, 1, 1])) == 1.0
     # Of each point, the only other one of its class is third: average precision 1/3; or second: 1/2.
-    assert toy_circles.mean_ap(z, torch.tensor([0, 1, 0, 1])) == pytest.approx(
-        (1 / 2 + 1 / 3 + 1 / 3 + 1 / 2) / 4
-    )
+    assert toy_circles.mean_ap(z, torch.tensor([0, 1, 0, 1])) == pytest.approx((1 / 2 + 1 / 3 + 1 / 3 + 1 / 2) / 4)
 
 
 def cosines(seed: int, n: int = 14) -> torch.Tensor:
@@ -76,9 +72,7 @@ def test_the_two_parts_of_the_picture_are_the_gradient_of_step_2(seed):
     near = gradient_picture.neighbourhoods((2 - 2 * s).numpy())
     i, j = (int(index) for index in np.argwhere(near & ~np.eye(len(near), dtype=bool))[seed % 7])
     s = s.clone().requires_grad_()
-    w = contextual_similarity(
-        s, gradient_picture.K, gradient_picture.EPS, gradient_picture.ALPHA, "no_query_expansion"
-    )
+    w = contextual_similarity(s, gradient_picture.K, gradient_picture.EPS, gradient_picture.ALPHA, "no_query_expansion")
     w[i, j].backward()
     gradient = (-0.5 * s.grad).numpy()  # of D = 2 − 2s
     ranking, from_i, from_j = gradient_picture.parts(near, i, j)

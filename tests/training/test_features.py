@@ -20,13 +20,7 @@ from benchmark.training.features import features
 from benchmark.training.model import POOLS, build_seeded_backbone
 
 SPEC = RunSpec(
-    dataset="birds",
-    lane="frozen",
-    backbone="convnet",
-    image_size=16,
-    resize=20,
-    augmentation="crop",
-    pooling="max",
+    dataset="birds", lane="frozen", backbone="convnet", image_size=16, resize=20, augmentation="crop", pooling="max"
 )
 
 
@@ -64,9 +58,7 @@ def test_nothing_is_computed_twice(birds, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "other",
-    [{"image_size": 8}, {"pooling": "average"}, {"resize_square": True}, {"seed": 1}, {"resize": 24}],
-    ids=str,
+    "other", [{"image_size": 8}, {"pooling": "average"}, {"resize_square": True}, {"seed": 1}, {"resize": 24}], ids=str
 )
 def test_another_transform_or_other_weights_are_other_features(other, birds, tmp_path):
     features(birds, SPEC, tmp_path)
@@ -128,9 +120,7 @@ def test_letters_have_features_and_moved_views_too(tmp_path):
     assert len(found.distractors) == 3
 
 
-def test_a_failure_in_the_middle_costs_its_chunk_and_leaves_nothing_that_looks_finished(
-    birds, tmp_path, monkeypatch
-):
+def test_a_failure_in_the_middle_costs_its_chunk_and_leaves_nothing_that_looks_finished(birds, tmp_path, monkeypatch):
     whole = np.array(features(birds, SPEC, tmp_path / "whole").views[0])
     monkeypatch.setattr(module, "CHUNK", 16)
     picture = birds.source.path(20).read_bytes()
@@ -169,14 +159,7 @@ def test_features_do_not_depend_on_how_many_processes_made_them_nor_on_kills(bir
     spec = SPEC.replace(views=2)
     outputs = []
     for place, processes, kill in (("one", 1, False), ("three", 3, False), ("killed", 2, True)):
-        command = [
-            sys.executable,
-            "-c",
-            MAKE,
-            str(tmp_path / place),
-            spec.canonical(),
-            str(tmp_path / "birds"),
-        ]
+        command = [sys.executable, "-c", MAKE, str(tmp_path / place), spec.canonical(), str(tmp_path / "birds")]
         started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(processes)]
         if kill:
             marks = tmp_path / place / "features"
@@ -191,16 +174,7 @@ def test_features_do_not_depend_on_how_many_processes_made_them_nor_on_kills(bir
 
 
 def test_the_command_shows_how_far_it_is_and_cleans_up(birds, tmp_path, capfd):
-    command = [
-        "features",
-        str(tmp_path / "birds"),
-        "--data",
-        str(tmp_path),
-        "--setting",
-        "frozen",
-        "--jobs",
-        "2",
-    ]
+    command = ["features", str(tmp_path / "birds"), "--data", str(tmp_path), "--setting", "frozen", "--jobs", "2"]
     command += [f"--set={field}={getattr(SPEC, field)}" for field in ("backbone", "image_size", "pooling")]
     command += ["--set=pretrained=false", "--set=views=2"]
     assert main(command) == 0
@@ -217,9 +191,7 @@ def test_the_command_shows_how_far_it_is_and_cleans_up(birds, tmp_path, capfd):
 
 
 def test_imagenet_weights_that_install_like_a_package_see_photos(birds, tmp_path):
-    spec = SPEC.replace(
-        backbone="efficientnet_lite0", pretrained=True, image_size=32, resize=36, pooling="average"
-    )
+    spec = SPEC.replace(backbone="efficientnet_lite0", pretrained=True, image_size=32, resize=36, pooling="average")
     found = features(birds, spec, tmp_path)
     assert found.views[0].shape == (24, 1280)
     assert np.isfinite(found.views[0]).all()

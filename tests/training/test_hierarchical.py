@@ -40,9 +40,7 @@ def test_each_half_is_of_one_super_label_and_the_halves_differ():
 )
 def test_nothing_is_lost_beyond_what_cannot_fill_a_half_batch(sizes, number, per_class, seed):
     labels, supers = groups(sizes, number)
-    places = {
-        s: sum(-(-n // per_class) for c, n in enumerate(sizes) if c % number == s) for s in range(number)
-    }
+    places = {s: sum(-(-n // per_class) for c, n in enumerate(sizes) if c % number == s) for s in range(number)}
     if not any(count >= 8 // per_class for count in places.values()):
         return
     epoch = arranged(labels, supers, 16, per_class, seed)

@@ -129,9 +129,7 @@ def test_weights_that_do_not_fit_are_named_tensor_by_tensor(tmp_path):
     state = {k: v for k, v in net.state_dict().items() if k != "bn1.weight"}
     state |= {"more": torch.zeros(1), "bn1.bias": torch.zeros(3)}
     torch.save(state, tmp_path / "other.pt")
-    message = (
-        r"bn1\.weight is missing, more is not in the backbone, bn1\.bias has shape \(3,\) instead of \(64,\)"
-    )
+    message = r"bn1\.weight is missing, more is not in the backbone, bn1\.bias has shape \(3,\) instead of \(64,\)"
     with pytest.raises(UserError, match=message):
         build_backbone("resnet10t", pretrained=False, weights=tmp_path / "other.pt")
     with pytest.raises(UserError, match=r"'none\.pt': there is no such file"):
@@ -176,12 +174,7 @@ def test_the_original_resnet_has_its_strides_pooling_and_input(tmp_path):
     assert backbone.module[:4](x).shape[-1] == 16 == torchvisions.module[:4](x).shape[-1]
     y = torch.zeros(1, 1, 5, 5)
     y[..., 0, 0] = 1
-    assert backbone.module[3](y).flatten().tolist() == [
-        1,
-        0,
-        0,
-        0,
-    ]  # windows begin at the edge, not before it
+    assert backbone.module[3](y).flatten().tolist() == [1, 0, 0, 0]  # windows begin at the edge, not before it
     pixels = torch.tensor([123.68, 116.779, 103.939]).view(1, 3, 1, 1) / 255
     assert torch.allclose(backbone.normalised(pixels + 1 / 255), torch.ones(1, 3, 1, 1), atol=1e-3)
     with pytest.raises(UserError, match="no weights to download; set weights"):

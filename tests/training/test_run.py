@@ -66,9 +66,7 @@ def test_another_process_gives_the_same_bits(data):
         "print(json.dumps([r['metrics'], r['curve'], r['score']]))"
     )
     command = [sys.executable, "-c", code, spec().canonical(), str(data)]
-    printed = [
-        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)
-    ]  # beside each other
+    printed = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]  # beside each other
     here = run(spec(), data=data)
     for process in printed:
         out, _ = process.communicate()
@@ -82,9 +80,7 @@ def test_training_improves_on_the_untrained_network_and_keeps_the_curve(data):
     assert trained["metrics"]["test/R@1"] > untrained["metrics"]["test/R@1"] + 0.05
     assert [point["epoch"] for point in trained["curve"]] == [0, 1, 2]
     assert untrained["best_epoch"] == 0
-    assert (
-        trained["metrics"]["test/R@1"] == max(p["test/R@1"] for p in trained["curve"][1:]) == trained["score"]
-    )
+    assert trained["metrics"]["test/R@1"] == max(p["test/R@1"] for p in trained["curve"][1:]) == trained["score"]
     assert trained["metrics"]["data/ceiling R@1"] <= 1
 
 
@@ -118,9 +114,7 @@ def test_choosing_on_held_out_classes_looks_at_the_test_set_once(data):
 
 
 def test_a_trial_is_judged_by_its_score_alone_and_every_run_says_how_often_it_looked(data):
-    trial, final = (
-        run(spec(epochs=4, evaluate_every=2, phase=phase), data=data) for phase in ("tune", "final")
-    )
+    trial, final = (run(spec(epochs=4, evaluate_every=2, phase=phase), data=data) for phase in ("tune", "final"))
     assert [point["epoch"] for point in trial["curve"]] == [2, 4]
     assert not any(name.startswith("train/") for point in trial["curve"] for name in point)
     assert {n: v for n, v in trial["metrics"].items() if "loss" not in n} == {"test/R@1": trial["score"]}
@@ -129,12 +123,8 @@ def test_a_trial_is_judged_by_its_score_alone_and_every_run_says_how_often_it_lo
     assert run(spec("untrained"), data=data)["looks"] == 1
 
 
-@pytest.mark.parametrize(
-    "method", ["contextual", "triplet", "s2sd", "ibc", "happier"]
-)  # with draws, buffers, levels
-def test_an_interrupted_run_ends_with_the_numbers_of_an_uninterrupted_one(
-    method, data, tmp_path, monkeypatch
-):
+@pytest.mark.parametrize("method", ["contextual", "triplet", "s2sd", "ibc", "happier"])  # with draws, buffers, levels
+def test_an_interrupted_run_ends_with_the_numbers_of_an_uninterrupted_one(method, data, tmp_path, monkeypatch):
     whole = run(spec(method, epochs=3), data=data)
     monkeypatch.setattr(benchmark.training.checkpoint, "EVERY", 0.0)
     path = tmp_path / "checkpoint.pt"

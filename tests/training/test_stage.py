@@ -28,9 +28,7 @@ def photos(tmp_path):
         for i in range(4):
             place = tmp_path / "photos" / f"class{c}" / f"{i}.png"
             place.parent.mkdir(parents=True, exist_ok=True)
-            pixels = np.random.Generator(np.random.PCG64(10 * c + i)).integers(
-                0, 256, (5, 6, 3), dtype=np.uint8
-            )
+            pixels = np.random.Generator(np.random.PCG64(10 * c + i)).integers(0, 256, (5, 6, 3), dtype=np.uint8)
             Image.fromarray(pixels).resize((60, 50)).save(place)
     return tmp_path
 
@@ -65,9 +63,7 @@ def test_gradients_are_those_of_end_to_end_training_with_the_earlier_stages_froz
             continue
         other = trained[name.removeprefix("backbone.")] if name.startswith("backbone.") else None
         expected = dict(end_to_end.named_parameters())[name].grad if other is None else other.grad
-        assert torch.allclose(parameter.grad, expected, rtol=2e-2, atol=2e-3 * float(expected.abs().max())), (
-            name
-        )
+        assert torch.allclose(parameter.grad, expected, rtol=2e-2, atol=2e-3 * float(expected.abs().max())), name
         compared += 1
     assert compared >= 3  # the last convolution, the embedding's weight and bias
 
@@ -84,9 +80,7 @@ def picture(dataset, index: int, view: int) -> torch.Tensor:
 
     chosen = np.arange(len(dataset)) if view == 0 else dataset.train
     place = int(np.flatnonzero(chosen == index)[0])
-    draws = _draws(
-        module.BATCH, "features", "view", view, place // module.CHUNK, place % module.CHUNK // module.BATCH
-    )
+    draws = _draws(module.BATCH, "features", "view", view, place // module.CHUNK, place % module.CHUNK // module.BATCH)
     transform = transforms.training(SPEC) if view else transforms.evaluation(SPEC)
     pixels = transform(dataset.source.read(index), draws[place % module.BATCH])
     return torch.from_numpy(np.ascontiguousarray(pixels)).permute(2, 0, 1).float() / 255
@@ -114,8 +108,7 @@ def test_maps_are_kept_in_half_precision_and_the_disk_is_asked_first(photos, mon
 
 
 @pytest.mark.parametrize(
-    ("name", "at"),
-    [("resnet50_caffe", "layer4"), ("efficientnet_lite0", "blocks.6"), ("resnet10t", "layer3")],
+    ("name", "at"), [("resnet50_caffe", "layer4"), ("efficientnet_lite0", "blocks.6"), ("resnet10t", "layer3")]
 )
 def test_a_backbone_cut_in_two_is_the_same_network(name, at):
     backbone = build_backbone(name, pretrained=False)
@@ -127,9 +120,7 @@ def test_a_backbone_cut_in_two_is_the_same_network(name, at):
 
 
 def test_a_part_that_is_not_there_is_named():
-    with pytest.raises(
-        UserError, match=r"unknown part of the backbone to train .* 'layer5'; did you mean 'layer4'"
-    ):
+    with pytest.raises(UserError, match=r"unknown part of the backbone to train .* 'layer5'; did you mean 'layer4'"):
         build_backbone("resnet50", pretrained=False).cut("layer5")
     with pytest.raises(UserError, match="lane = 'stage' with trainable = ''"):
         RunSpec(dataset="cub", lane="stage")
