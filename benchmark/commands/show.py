@@ -46,7 +46,7 @@ def execute(args: argparse.Namespace) -> int:
         distractors=args.distractors,
         seed=args.seed,
     )
-    view = corruption.training_view(dataset, spec)
+    view = corruption.training_view(dataset, spec, args.data)
     print("\n".join([dataset.summary(), *dataset.notes]))
     if isinstance(dataset.source, ArraySource) and dataset.gallery is None:
         highest = ceiling(dataset.source.array[dataset.query], dataset.labels[dataset.query, 0])
@@ -58,7 +58,7 @@ def execute(args: argparse.Namespace) -> int:
         for change in changed:
             print(f"{change.index}\t{change.kind}\t{change.true}\t{change.now}")
     if args.side == "train":
-        source = corruption.training_source(dataset, spec, view)
+        source = corruption.training_source(dataset, view)
         rows = contact_sheet.training_rows(dataset, view, source, args.classes, args.images)
     else:
         rows = contact_sheet.plain_rows(dataset, dataset.test, args.classes, args.images)

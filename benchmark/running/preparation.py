@@ -44,7 +44,7 @@ def checked(studies: Iterable[Study], specs: Iterable[RunSpec], data: Path) -> l
     lines: dict[str, list[str]] = {}
     for spec in distinct.values():
         dataset = opened[spec.dataset]
-        view = training_view(dataset, spec)
+        view = training_view(dataset, spec, data)
         validation_indices(dataset, spec)
         judged = open_dataset(spec.judged_on, data) if spec.judged_on else dataset
         query, _ = test_indices(judged, spec)

@@ -78,7 +78,7 @@ def parts(dataset: Dataset, spec: RunSpec, root: Path) -> list[Part]:
     train, judged = sources(dataset, spec, root)
     found = [(dataset.fingerprint, judged, np.arange(len(dataset)), 0)]
     found += [(dataset.fingerprint, train, dataset.train, view) for view in range(1, spec.views)]
-    others = distractors(dataset, spec) if spec.image_noise else None
+    others = distractors(dataset, spec, root) if spec.image_noise else None
     if others is not None:
         found.append((_distractor_key(dataset, others), others, np.arange(len(others)), 0))
     return [

@@ -22,7 +22,7 @@ from benchmark.seeds import numpy_generator, torch_generator
 from benchmark.spec import RunSpec
 from benchmark.training.features import Features, features
 from benchmark.training.model import Backbone, build_seeded_backbone
-from benchmark.training.training_set import TrainingView, distractors, training_source
+from benchmark.training.training_set import TrainingView, training_source
 
 EVALUATION_BATCH = 512
 PHOTO_BATCH = 64
@@ -54,9 +54,8 @@ class ArrayInputs:
         images = np.array(self.array[view.indices])
         spoiled = view.replaced >= 0
         if spoiled.any():
-            others = distractors(dataset, spec)
-            assert isinstance(others, ArraySource)  # training_view has checked it
-            images[spoiled] = others.array[view.replaced[spoiled]]
+            assert isinstance(view.distractors, ArraySource)  # training_view has checked it
+            images[spoiled] = view.distractors.array[view.replaced[spoiled]]
         self.training = self._tensor(images)
         self.shrunk: dict[bytes, torch.Tensor] = {}  # evaluated sets, which come again after every epoch
 
@@ -97,8 +96,8 @@ class FileInputs:
     ) -> None:
         self.spec, self.view, self.backbone, self.device = spec, view, backbone, device
         train, self.judged = sources(dataset, spec, data)
-        self.trained = training_source(dataset, spec, view, train)
-        self.trained_plain = training_source(dataset, spec, view, self.judged)
+        self.trained = training_source(dataset, view, train)
+        self.trained_plain = training_source(dataset, view, self.judged)
         self.threads = min(8, os.cpu_count() or 1) if device.type == "cuda" else 1
 
     def _load(self, source: Source, batches: list[np.ndarray], transform: Transform, *key: object):

@@ -42,7 +42,7 @@ def run(
             f"the data of {spec.dataset!r} have changed since this run was planned ({spec.data}, now "
             f"{now}); type the same command again: other data are other runs"
         )
-    view = training_view(dataset, spec)
+    view = training_view(dataset, spec, data)
     inputs, backbone, features = open_inputs(spec, dataset, view, data, target)
     model = build_model(spec, backbone, features).to(target).to(memory_format=torch.channels_last)
     loss = baselines.build(

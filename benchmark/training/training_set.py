@@ -27,6 +27,7 @@ class TrainingView:
     class_ids: np.ndarray  # (classes,) the data set's class id of each label
     levels: np.ndarray  # (m, levels) labels of that class, finest first: a spoiled label is so on every level
     replaced: np.ndarray  # (m,) distractor that stands in for the image, or -1
+    distractors: Source | None = None  # those, where some are replaced
 
     @property
     def classes(self) -> int:
@@ -49,7 +50,7 @@ class Change:
     now: str  # name of the class it is called now, or which distractor replaces its image
 
 
-def training_view(dataset: Dataset, spec: RunSpec) -> TrainingView:
+def training_view(dataset: Dataset, spec: RunSpec, data: Path = Path("data")) -> TrainingView:
     classes, _ = _sides(dataset, spec)
     fine = dataset.labels[:, 0]
     indices = dataset.train[np.isin(fine[dataset.train], classes)]
@@ -57,13 +58,15 @@ def training_view(dataset: Dataset, spec: RunSpec) -> TrainingView:
     labels = _spoiled_labels(dataset, spec, indices, true, len(classes))
     levels_of = np.zeros((len(classes), len(dataset.levels)), dtype=np.int64)
     levels_of[true] = dataset.labels[indices]  # a class has the super-labels of its samples
+    others = distractors(dataset, spec, data) if spec.image_noise else None
     return TrainingView(
         indices=indices,
         labels=labels,
         true_labels=true,
         class_ids=classes,
         levels=levels_of[labels],
-        replaced=_replaced(dataset, spec, indices),
+        replaced=_replaced(dataset, spec, indices, others),
+        distractors=others,
     )
 
 
@@ -103,15 +106,22 @@ def changes(dataset: Dataset, view: TrainingView) -> list[Change]:
     return found
 
 
-def distractors(dataset: Dataset, spec: RunSpec) -> Source | None:
-    """The images that replace others: a folder's, if the spec names one, else the data set's own."""
+def distractors(dataset: Dataset, spec: RunSpec, data: Path) -> Source | None:
+    """The images that replace others: those of a folder, here or below `data`, if the spec names one, else the data set's own.
+
+    Of a large folder half as many as there are training images, which is what half of these replaced would need.
+    """
     if not spec.distractors:
         return dataset.distractors
-    folder = Path(spec.distractors)
-    files = image_files(folder) if folder.is_dir() else []
-    if not files:
-        raise UserError(f"distractors = {spec.distractors!r} is not a folder with images (jpg, png, bmp, webp)")
-    source = FileSource(folder, files)
+    folder = next((path for path in (Path(spec.distractors), data / spec.distractors) if path.is_dir()), None)
+    files = image_files(folder) if folder else []
+    if not folder or not files:
+        raise UserError(
+            f"distractors = {spec.distractors!r} is not a folder with images (jpg, png, bmp, webp), neither here nor "
+            f"below {str(data)!r}"
+        )
+    step = -(-len(files) // max(1, len(dataset.train) // 2))
+    source = FileSource(folder, files[::step])
     if isinstance(dataset.source, ArraySource):  # a data set of equal images stays one
         return _fitted(source, dataset.source.array.shape[1:])
     return source
@@ -133,16 +143,15 @@ class SpoiledSource:
         return self.source.read(index) if other < 0 else self.distractors.read(other)
 
 
-def training_source(dataset: Dataset, spec: RunSpec, view: TrainingView, source: Source | None = None) -> Source:
+def training_source(dataset: Dataset, view: TrainingView, source: Source | None = None) -> Source:
     """The images that training sees; `source` stands for the data set's own where it is packed."""
     source = dataset.source if source is None else source
     if not (view.replaced >= 0).any():
         return source
-    others = distractors(dataset, spec)
-    assert others is not None  # training_view has checked it
+    assert view.distractors is not None  # training_view has checked it
     replaced = np.full(len(dataset), -1, dtype=np.int64)
     replaced[view.indices] = view.replaced
-    return SpoiledSource(source, others, replaced)
+    return SpoiledSource(source, view.distractors, replaced)
 
 
 def _sides(dataset: Dataset, spec: RunSpec) -> tuple[np.ndarray, np.ndarray]:
@@ -196,11 +205,10 @@ def _spoiled_labels(
     return labels
 
 
-def _replaced(dataset: Dataset, spec: RunSpec, indices: np.ndarray) -> np.ndarray:
+def _replaced(dataset: Dataset, spec: RunSpec, indices: np.ndarray, others: Source | None) -> np.ndarray:
     replaced = np.full(len(indices), -1, dtype=np.int64)
     if spec.image_noise == 0:
         return replaced
-    others = distractors(dataset, spec)
     if others is None:
         raise UserError(
             f"image_noise = {spec.image_noise:g}, but data set {dataset.name} has no distractors of its own; "

@@ -50,7 +50,7 @@ def test_an_unspoiled_view_is_the_training_side():
     assert view.classes == 10
     assert (view.replaced == -1).all()
     assert corruption.changes(dataset, view) == []
-    assert corruption.training_source(dataset, spec(), view) is dataset.source
+    assert corruption.training_source(dataset, view) is dataset.source
 
 
 @settings(max_examples=40, deadline=None)
@@ -110,7 +110,7 @@ def test_replaced_images_are_distractors_and_all_others_stay():
     dataset = make()
     noisy = spec(image_noise=0.2)
     view = corruption.training_view(dataset, noisy)
-    source = corruption.training_source(dataset, noisy, view)
+    source = corruption.training_source(dataset, view)
     for index, other in zip(view.indices.tolist(), view.replaced.tolist(), strict=True):
         expected = dataset.source.read(index) if other < 0 else np.full((4, 4, 1), 255)
         assert (source.read(index) == expected).all()
@@ -124,10 +124,20 @@ def test_any_folder_of_images_can_be_the_distractors(tmp_path):
     dataset = make(distractors=False)
     noisy = spec(image_noise=0.1, distractors=str(tmp_path))
     view = corruption.training_view(dataset, noisy)
-    source = corruption.training_source(dataset, noisy, view)
+    source = corruption.training_source(dataset, view)
     replaced = view.indices[view.replaced >= 0]
     assert len(replaced) == 10
     assert all((source.read(int(i)) == 255).all() for i in replaced)  # cropped and resized to fit
+
+
+def test_distractors_are_found_below_the_data_folder_and_no_more_are_read_than_could_be_needed(tmp_path):
+    dataset = make(distractors=False)
+    (tmp_path / "cars").mkdir()
+    for i in range(len(dataset.train) + 1):
+        Image.new("L", (4, 4), 255).save(tmp_path / "cars" / f"{i:03}.png")
+    view = corruption.training_view(dataset, spec(image_noise=0.5, distractors="cars"), tmp_path)
+    assert view.distractors is not None
+    assert len(dataset.train) // 3 <= len(view.distractors) <= len(dataset.train) // 2
 
 
 def test_image_noise_without_distractors_says_what_to_set(tmp_path):
