@@ -93,6 +93,7 @@ FROZEN: Fields = {  # ImageNet features computed once; only the head is trained
 PHOTOS: Fields = FROZEN | {  # the paper's backbone, pooling and dimensions [224], with a frozen backbone
     "backbone": "resnet50_caffe", "weights": "resnet50_v1.pt@2bd0aec3a7c78489", "pooling": "gem", "embedding_dim": 512,
     "crop_scale": 0.16, "views": 4, "epochs": 10, "batches_per_epoch": 30, "lr_steps": (6, 8), "evaluate_every": 2,
+    "rerank": (4, 16, 32),  # those of the paper's table
 }
 STAGE: Fields = PHOTOS | {  # its last stage is trained too, as far as two cores can: minutes a run
     "lane": "stage", "trainable": "layer4", "image_size": 128, "resize": 146, "batch_norm": "frozen", "batch_size": 64,

@@ -88,3 +88,9 @@ def test_schedule_batch_network_and_seeds_are_the_papers(name: str):
         assert loaded.seeds == SEEDS[name]
     if name in ("robustness", "gradient_correction"):
         assert {spec.batch_size for spec in every} == {256}
+
+
+@pytest.mark.parametrize("scale", study.SCALES)
+def test_the_table_of_reranking_has_its_numbers_at_every_scale(scale: str):
+    for family in plan.families(study.load("reranking", scale)):
+        assert all({4, 16, 32} <= set(spec.rerank) for group in family.groups for _, spec in group.finals)
