@@ -1,4 +1,4 @@
-"""Gathers the runs of all studies at a scale, with their ledgers, into results/reference, to be committed or sent.
+"""Gathers the runs of all studies at a scale, with ledgers, tables and figures, into results/reference, to be committed.
 
     python -m benchmark archive --scale laptop
 
@@ -6,6 +6,7 @@ What lies there counts as done for `run` and is read by tables and figures, so a
 """
 
 import argparse
+import shutil
 
 from benchmark.commands import _options
 from benchmark.errors import UserError, unknown
@@ -46,5 +47,9 @@ def execute(args: argparse.Namespace) -> int:
             f"(python -m benchmark run all --scale {args.scale} --results {args.results})"
         )
     write_table(path, rows)
+    for kind, suffix in (("tables", "md"), ("figures", "png")):  # as they were made last; what was not made stays
+        for file in sorted((args.results / kind / args.scale).glob(f"*.{suffix}")):
+            (target / kind / args.scale).mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, target / kind / args.scale / file.name)
     print(f"{path}: {rows.num_rows} runs of {len(ledgers)} studies, {path.stat().st_size / 1e6:.1f} MB")
     return 0

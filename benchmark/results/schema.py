@@ -167,6 +167,9 @@ def write_file(path: Path, rows: Iterable[Mapping[str, Any]], kind: str) -> None
     write_table(path, pa.Table.from_pylist(list(rows), schema=schema(kind)))
 
 
+LARGE, DENSE = 500, 19  # rows of an archive, which is written once and committed: half the size for seconds of work
+
+
 def write_table(path: Path, table: "pa.Table") -> None:
     import pyarrow.parquet as pq
 
@@ -176,6 +179,7 @@ def write_table(path: Path, table: "pa.Table") -> None:
             table,
             temporary,
             compression="zstd" if many else "snappy",
+            compression_level=DENSE if table.num_rows > LARGE else None,
             use_dictionary=many,
             write_statistics=many,
             write_page_checksum=True,

@@ -42,6 +42,16 @@ def test_archiving_one_more_study_in_a_clone_keeps_what_was_archived(tmp_path):
     assert set(Store.of_folder(tmp_path / "here" / "reference").outcomes()) == {first, second}
 
 
+def test_tables_and_figures_are_archived_beside_the_runs_that_they_are_of(tmp_path):
+    stored(tmp_path, "main", 0.01)
+    for kind, name in (("tables", "main.md"), ("figures", "overfitting.png")):
+        (tmp_path / kind / "laptop").mkdir(parents=True)
+        (tmp_path / kind / "laptop" / name).write_text(kind)
+    assert main(["archive", "--results", str(tmp_path)]) == 0
+    assert (tmp_path / "reference" / "tables" / "laptop" / "main.md").read_text() == "tables"
+    assert (tmp_path / "reference" / "figures" / "laptop" / "overfitting.png").read_text() == "figures"
+
+
 def test_nothing_to_archive_is_said(tmp_path, capsys):
     assert main(["archive", "--results", str(tmp_path)]) == 2
     assert "holds no run of scale 'laptop'" in capsys.readouterr().err
