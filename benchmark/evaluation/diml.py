@@ -13,8 +13,8 @@ definition says, the definition is followed:
   on average: that depends on the unit of the factors, and one pair's value on the others. Steps cost little here.
 - Weights sum to 1. The code divides by their sum + 1e-5, so that no plan has both marginals.
 Cases that the definition leaves open: where no cell of an image correlates with the other image (its weights would be 0/0, as
-for a map of zeros), its cells weigh alike; a cell of zeros has similarity 0 to all; a query with 64 or more others as near as
-its K-th (a collapsed embedding) is left as it was, since which of them are candidates would be chance.
+for a map of zeros), its cells weigh alike; a cell of zeros has similarity 0 to all; a query with 64 or more behind its K-th
+that are as near (a collapsed embedding) is left as it was, since which of them are candidates would be chance.
 """
 
 from collections.abc import Iterator, Sequence
