@@ -95,6 +95,7 @@ class RunSpec:
     ks: tuple[int, ...] = (1, 2, 4, 8)
     monitor: bool = False  # also keep L_context and train mAP along the way, whatever the method
     rerank: tuple[int, ...] = ()  # also evaluate with contextual re-ranking at these k
+    diml: tuple[int, ...] = later(())  # also with the K nearest ranked again by matching feature maps, at these K
     protocol: str = "test"  # test: the paper's, best test R@1 over epochs; validation: held-out training classes choose
     validation_share: float = 0.2  # of the training classes, with protocol = validation
     phase: str = "final"  # tuning seeds and final seeds are disjoint
@@ -129,6 +130,13 @@ class RunSpec:
             )
         if not self.ks or min(self.ks) < 1:
             raise UserError(f"ks = {self.ks!r} must hold numbers from 1 on")
+        if min(self.diml, default=1) < 1:
+            raise UserError(f"diml = {self.diml!r} must hold numbers from 1 on")
+        if self.diml and self.lane == "frozen":
+            raise UserError(
+                f"diml = {self.diml!r} matches feature maps, and lane = 'frozen' keeps only pooled features; "
+                "use setting = 'stage' (lane = 'stage') or lane = 'end_to_end', or leave diml out"
+            )
 
     def canonical(self) -> str:
         """The JSON that the run_id is a hash of: sorted keys, no spaces, no `later` field at its default."""

@@ -4,7 +4,7 @@ Called by the trainer at the end of a run and by `python -m benchmark evaluate`.
 with ranks (`ranks.py`) of similarities that are as good as float64 (`similarity.py`). R@1 alone is faster still.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from benchmark.errors import UserError
 from benchmark.evaluation.checks import Checked, checked, positive_integers
+from benchmark.evaluation.diml import Maps
 from benchmark.evaluation.hierarchy import Hierarchy
 from benchmark.evaluation.neighbours import Neighbours, block_neighbours, neighbours
 from benchmark.evaluation.ranks import BELOW, FEW, Positives, Ranks, Scores, counted_ranks, hits
@@ -29,6 +30,8 @@ def retrieval_metrics(
     levels: Sequence[str] | None = None,
     rerank: Sequence[int] = (),
     beta: float = BETA,
+    diml: Sequence[int] = (),
+    maps: Maps | None = None,
     memory_mb: int = 1024,
 ) -> dict[str, float]:
     """R@k, mAP and mAP@R by cosine similarity, as fractions, with the number of queries they are means of.
@@ -36,17 +39,20 @@ def retrieval_metrics(
     Without a gallery each sample is searched among all others. Labels are integers, (n,) or (n, levels) with the finest first;
     with several levels the keys end in "/0", "/1", … or in the names given as `levels`, and where each level is a coarsening
     of the one before, "H-AP", "ASI" and "NDCG" are added. For each k in `rerank` the metrics after contextual re-ranking are
-    added as "rerank<k>/R@1" and so on. A tie (cosines within 1e-12) counts against the query. Queries without a positive in
+    added as "rerank<k>/R@1" and so on, and for each K in `diml`, which needs `maps`, as "diml<K>/R@1" those after structural
+    matching of the K nearest (`diml.py`). A tie (cosines within 1e-12) counts against the query. Queries without a positive in
     the gallery are left out of the means and counted as "excluded". `memory_mb` bounds the memory beside the embeddings.
     """
-    ks, rerank = positive_integers("ks", ks), positive_integers("rerank", rerank)
+    ks, rerank, diml = (positive_integers(*given) for given in (("ks", ks), ("rerank", rerank), ("diml", diml)))
     if not 0 <= beta <= 1:
         raise UserError(f"beta = {beta!r}: expected a weight from 0 (no re-ranking) to 1")
+    if diml and maps is None:
+        raise UserError(f"diml = {diml!r} compares feature maps: give them as maps = Maps(cells), cells (n, cells, d)")
     data = checked(query, query_labels, gallery, gallery_labels, levels)
     positives = [Positives.of(data, level) for level in range(len(data.levels))]
     scores = [Scores.empty(p.counts) for p in positives]
     hierarchy = Hierarchy.of(data, positives)
-    others = max(rerank, default=1) - 1  # members of the longest neighbour list beside the query
+    others = max([0, *(k - 1 for k in rerank), *diml])  # members of the longest neighbour list beside the query
     lists = Neighbours.empty(len(data.query), len(data.gallery), others)
 
     def counted(block: Block) -> None:
@@ -77,12 +83,17 @@ def retrieval_metrics(
     similarities.each(by_group[(wanted & many)[by_group]], ordered, groups=groups)
 
     result = _named(data, scores, ks) | ({} if hierarchy is None else hierarchy.means())
-    if rerank:
-        within = neighbours(data.gallery, k=others) if others and not data.leave_one_out else None
-        for k in rerank:
-            reranking = Reranking.of(lists, within, k, beta)
-            changed = [reranking.scores(*of_level) for of_level in zip(scores, positives, strict=True)]
-            result |= {f"rerank{k}/{name}": value for name, value in _named(data, changed, ks).items()}
+
+    def rerankings() -> Iterator[tuple[str, Reranking]]:
+        most = max(rerank, default=1) - 1
+        within = neighbours(data.gallery, k=most) if most and not data.leave_one_out else None
+        yield from ((f"rerank{k}", Reranking.of(lists, within, k, beta)) for k in rerank)
+        if maps is not None:
+            yield from ((f"diml{k}", made) for k, made in zip(diml, maps.rerankings(lists, data, diml), strict=True))
+
+    for prefix, reranking in rerankings():
+        changed = [reranking.scores(*of_level) for of_level in zip(scores, positives, strict=True)]
+        result |= {f"{prefix}/{name}": value for name, value in _named(data, changed, ks).items()}
     return result
 
 

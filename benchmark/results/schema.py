@@ -23,7 +23,7 @@ RESULT_COLUMNS = {
     "run_id": "string",
     "status": "string",  # ok, diverged, error, out_of_memory, timeout
     "spec": "string",  # canonical JSON; its hash is the run_id
-    "metrics": "metrics",  # at the chosen epoch, fractions: "test/R@1", "val/R@1", "rerank16/R@1" …
+    "metrics": "metrics",  # at the chosen epoch, fractions: "test/R@1", "val/R@1", "rerank16/R@1", "diml100/R@1" …
     "score": "float",  # what tuning maximises
     "best_epoch": "int",
     "looks": "int",  # at how many epochs the score was taken, of which the best counts

@@ -14,6 +14,7 @@ from benchmark.datasets._ceiling import ceiling
 from benchmark.datasets._dataset import ArraySource, Dataset
 from benchmark.errors import UserError
 from benchmark.evaluation import (
+    Maps,
     distance_histograms,
     health,
     neighbours,
@@ -66,6 +67,20 @@ class Judge:
         with torch.no_grad():
             return torch.cat([self.model(x).float() for x in chunks])
 
+    def _cells(self, indices: np.ndarray) -> torch.Tensor:
+        self.model.eval()
+        with torch.no_grad():
+            return torch.cat([self.model.cells(x).float() for x in self.test.inputs.plain(indices)])
+
+    def _maps(self) -> Maps:
+        test = self.test
+        return Maps(self._cells(test.query), None if test.gallery is None else self._cells(test.gallery))
+
+    def check(self) -> None:
+        """Refuses, before training, what could not be judged after it."""
+        if self.spec.diml:
+            self._cells(self.test.query[:1])
+
     def along(self) -> dict[str, float]:
         """The R@1 that chooses the epoch, which is the score; in a final run also train R@1 and what is monitored.
 
@@ -109,13 +124,15 @@ class Judge:
         """Everything about the test set: each level, re-ranking, health, the ceiling of the data; histograms; what was found."""
         dataset = self.test.dataset
         z, labels, against, others = self._tested()
+        spec = self.spec
         found = retrieval_metrics(
-            z, labels, against, others, ks=self.spec.ks, levels=dataset.levels, rerank=self.spec.rerank
-        )
+            z, labels, against, others, ks=spec.ks, levels=dataset.levels, rerank=spec.rerank, diml=spec.diml,
+            maps=self._maps() if spec.diml else None,
+        )  # fmt: skip
         metrics = {}
         for name, value in found.items():  # the finest level goes without its name
             plain = name.removesuffix(f"/{dataset.levels[0]}")
-            metrics[plain if plain.startswith("rerank") else f"test/{plain}"] = value
+            metrics[plain if plain.startswith(("rerank", "diml")) else f"test/{plain}"] = value
         metrics |= {f"health/{name}": value for name, value in health(z, labels[:, 0]).items()}
         if isinstance(dataset.source, ArraySource) and against is None:
             metrics["data/ceiling R@1"] = ceiling(dataset.source.array[self.test.query], labels[:, 0])

@@ -25,6 +25,7 @@ IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # mean, std of ImageN
 CAFFE = ((123.68 / 255, 116.779 / 255, 103.939 / 255), (1 / 255, 1 / 255, 1 / 255))  # nothing divided
 HALF = ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
 GEM_P, GEM_EPS = 3.0, 1e-6  # over the whole map, p fixed [224]
+GRID = 4  # cells a side that DIML compares
 
 
 class ConvNet(nn.Sequential):
@@ -248,6 +249,24 @@ class EmbeddingModel(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.embed(self.features(x))
+
+    def cells(self, x: torch.Tensor, grid: int = GRID) -> torch.Tensor:
+        """The map in a grid, each cell embedded like a pooled map: (n, grid², embedding_dim), for DIML.
+
+        Resized as its authors do: averaged, and where the sides do not divide, enlarged to four times the grid first. A map
+        with fewer cells is taken as it is. Without layer_norm it is the same to embed first and to resize then, as they do.
+        """
+        maps = self.backbone(x)
+        if maps.ndim != 4 or maps.shape[2] != maps.shape[3]:
+            raise UserError(
+                f"diml compares feature maps and this backbone gives {tuple(maps.shape[1:])} for an image; expected "
+                "(features, side, side): use a convolutional backbone such as resnet50, or leave diml out"
+            )
+        side = maps.shape[-1]
+        grid = min(grid, side)
+        if side % grid:
+            maps = F.interpolate(maps, size=4 * grid, mode="bilinear", align_corners=True)
+        return F.normalize(self.embedding(self.norm(F.adaptive_avg_pool2d(maps, grid).flatten(2).mT)), dim=2)
 
     def project(self, z: torch.Tensor) -> torch.Tensor:
         """What the loss sees of normalised embeddings z (n, d)."""

@@ -59,6 +59,7 @@ def run(
     ]
     test = _test_set(spec, (dataset, inputs), elsewhere)
     judge = Judge(spec, dataset, view, validation_indices(dataset, spec), inputs, test, model)
+    judge.check()
     order = batches(
         card.sampler if spec.sampler == "method" else spec.sampler,
         view.labels,

@@ -14,7 +14,7 @@ import pandas as pd
 from benchmark.spec import FIELDS
 
 POINTS = 40  # of a curve; more than a small picture can show
-METRICS = ("test/", "train/", "val/", "rerank")
+METRICS = ("test/", "train/", "val/", "rerank", "diml")
 CURVES = ("epoch", "loss", "train/R@1", "test/R@1", "val/R@1")
 ERROR = 2000  # characters of a traceback, its end
 

@@ -81,6 +81,8 @@ def _metric(name: str) -> str:
     part, metric, *level = name.split("/")
     if part.startswith("rerank"):
         return f"{metric} re-ranked with k = {part.removeprefix('rerank')}"
+    if part.startswith("diml"):
+        return f"{metric} after matching the {part.removeprefix('diml')} nearest"
     return ("train " if part == "train" else "") + metric + (f" ({level[0]})" if level else "")
 
 

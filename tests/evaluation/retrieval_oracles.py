@@ -79,6 +79,43 @@ def contextual(s: np.ndarray, k: int, beta: float) -> np.ndarray:
     return beta * w + (1 - beta) * np.exp(2 * s - 2)
 
 
+def matched(query, query_labels, gallery, gallery_labels, ks, k: int, cells, eps=0.05) -> tuple[dict[str, float], int]:
+    """DIML: the K nearest, and those as near as the last of them, by structural similarity plus cosine; then the others."""
+    alone = gallery is None
+    own, against = cells
+    centers = query if alone else gallery
+    s = cosines(query, centers)
+    rows = []
+    for i in range(len(query)):
+        candidates = [j for j in range(len(centers)) if not (alone and j == i)]
+        last = sorted((s[i, j] for j in candidates), reverse=True)[:k][-1] if candidates else 0
+        scores = s[i].copy()
+        for j in candidates:
+            if s[i, j] >= last - TIE:  # in front of all others, whose cosines are at most 1
+                scores[j] = 10 + s[i, j] + structural(query[i], own[i], centers[j], (own if alone else against)[j], eps)
+        rows.append(_row(scores, query_labels, gallery_labels, i, ks))
+    return means(rows, ks)
+
+
+def structural(center_a, cells_a, center_b, cells_b, eps: float) -> float:
+    """Σ T s with T from 100 steps of Sinkhorn, r ← u / K c and c ← v / Kᵀ r."""
+    s = cosines(cells_a, cells_b)
+    u, v = (
+        _weights(cosines(cells, center[None])[:, 0]) for cells, center in ((cells_a, center_b), (cells_b, center_a))
+    )
+    kernel = np.exp(-(1 - s) / eps)
+    c = np.ones(len(v))
+    for _ in range(100):
+        r = np.array([u[i] / sum(kernel[i, j] * c[j] for j in range(len(v))) for i in range(len(u))])
+        c = np.array([v[j] / sum(kernel[i, j] * r[i] for i in range(len(u))) for j in range(len(v))])
+    return sum(r[i] * kernel[i, j] * c[j] * s[i, j] for i in range(len(u)) for j in range(len(v)))
+
+
+def _weights(correlation: np.ndarray) -> np.ndarray:
+    positive = np.array([x if x > TIE else 0.0 for x in correlation])
+    return positive / positive.sum() if positive.any() else np.full(len(positive), 1 / len(positive))
+
+
 def hierarchical(x: np.ndarray, labels: np.ndarray) -> dict[str, float]:
     """H-AP, ASI and NDCG with leave-one-out; labels (n, levels)."""
     scores = cosines(x, x)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmark.errors import UserError
 from benchmark.planning import plan as planner
 from benchmark.planning import study
 from benchmark.planning.plan import Family, Known
@@ -265,6 +266,11 @@ def test_planning_ten_thousand_runs_needs_neither_torch_nor_data_nor_pandas():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr
+
+
+def test_matching_of_maps_is_refused_when_a_study_keeps_none():
+    with pytest.raises(UserError, match=r"diml\.toml: diml = \(10, 100\) matches feature maps, .* setting = 'stage'"):
+        planner.families(study.load("diml", "laptop", ["setting=photos"]))
 
 
 @pytest.mark.parametrize("name", study.names())

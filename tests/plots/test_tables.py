@@ -255,6 +255,26 @@ def strange_table():
     return Table("strange_name", "data & set", columns, sections, ("Caption_1 50 % & more.", "Σ → λ."))
 
 
+def test_the_change_that_matching_makes_has_the_interval_of_its_differences(tmp_path):
+    gain = {0: 0.01, 1: 0.02, 2: 0.03}
+
+    def matched(method, seed):
+        return {f"diml{k}/R@1": metrics_of(method, seed)["test/R@1"] + k / 10 * gain[seed] for k in (100, 10)}
+
+    write_study(
+        tmp_path, "diml", methods=("contrastive", "contextual"), more_metrics=matched, fields={"diml": (10, 100)}
+    )
+    (table,) = tables(tmp_path, "diml")
+    assert [column.title for column in table.columns[:5]] == ["none", "K = 10", "change", "K = 100", "change"]
+    for row in table.rows():
+        for k in (10, 100):
+            expected = t_interval([k * x * 10 for x in gain.values()])
+            cell = row.cells[f"diml{k}/change of R@1"]
+            assert (cell.value, cell.half) == pytest.approx((expected.mean, expected.half))
+            assert not cell.best
+    assert "R@1 after matching the 10 nearest" in table.caption[0]
+
+
 def test_csv_keeps_full_precision_and_every_row():
     lines = list(csv.DictReader(io.StringIO(render.as_csv([strange_table()]))))
     assert len(lines) == 3
