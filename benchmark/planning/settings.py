@@ -105,6 +105,7 @@ PHOTOS_BY_DATASET: dict[str, Fields] = {  # crops and ranks as published for eac
     name: {key: row[key] for key in ("crop_scale", "ks") if key in row}
     for name, row in (APPENDIX_BY_DATASET | MAIN_BY_DATASET).items()
 }
+PHOTOS_BY_DATASET["inshop"] |= {"views": 2, "evaluate_every": 10}  # 52,712 photos: each view and each look costs most there
 SMALL: Fields = {key: value for key, value in GLYPHS.items() if key not in EMBEDDED_ONLY}  # any images of that size
 LIGHT: Fields = FROZEN | {  # end to end on a CPU
     "lane": "end_to_end", "image_size": 96, "resize": 112, "train_resize": 112, "crop_scale": 0.3,
