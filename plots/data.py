@@ -9,6 +9,7 @@ import json
 import shlex
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -155,6 +156,13 @@ def final(frame: pd.DataFrame) -> pd.DataFrame:
 
 def finished(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[frame["status"] == "ok"]
+
+
+def where(frame: pd.DataFrame, **values: Any) -> pd.DataFrame:
+    """The rows that have these values in these columns."""
+    for column, value in values.items():
+        frame = frame[frame[column] == value]
+    return frame
 
 
 def with_params(runs: pd.DataFrame) -> pd.DataFrame:

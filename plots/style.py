@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import baselines
 from benchmark.errors import UserError
@@ -12,13 +13,12 @@ from benchmark.seeds import seed
 class Look:
     colour: str
     marker: str
-    line: str = "-"
 
 
 # Order of rows and legends. Colours are from palettes made for colour-blind readers; every marker of the paper's
 # methods is used once, so that two of them differ even in black and white.
 LOOKS: dict[str, Look] = {
-    "untrained": Look("#7f7f7f", "x", ":"),
+    "untrained": Look("#7f7f7f", "x"),
     "contrastive": Look("#0173b2", "s"),
     "triplet": Look("#029e73", "^"),
     "ntxent": Look("#56b4e9", "v"),
@@ -48,8 +48,14 @@ def look(method: str) -> Look:
     if method in LOOKS:
         return LOOKS[method]
     number = NEWER.index(method) if method in NEWER else seed("look", method)
-    colour = SPARE_COLOURS[number % len(SPARE_COLOURS)]
-    return Look(colour, SPARE_MARKERS[number // len(SPARE_COLOURS) % len(SPARE_MARKERS)], "--")
+    marker = SPARE_MARKERS[number // len(SPARE_COLOURS) % len(SPARE_MARKERS)]
+    return Look(SPARE_COLOURS[number % len(SPARE_COLOURS)], marker)
+
+
+def line(method: str) -> dict[str, Any]:
+    """How matplotlib is told the look of a method."""
+    of_method = look(method)
+    return {"color": of_method.colour, "marker": of_method.marker, "label": title(method)}
 
 
 def title(method: str, otherwise: str = "") -> str:

@@ -14,7 +14,7 @@ from matplotlib import colormaps, ticker
 from matplotlib.axes import Axes
 
 from benchmark.errors import UserError
-from plots import data
+from plots import data, style
 from plots.figures._drawing import COLUMN, PAGE, Drawing, figure
 from plots.stats import t_interval
 from plots.tables import _caption as caption
@@ -86,6 +86,32 @@ def draw_line(
     )  # fmt: skip
 
 
+def draw_lines(
+    axis: Axes,
+    points: pd.DataFrame,
+    by: str,
+    metric: str,
+    lines: Iterable[tuple[dict[str, Any], dict[str, Any]]],  # what its points have in common, and its look
+    width: float,
+    places: dict[float, float] | None = None,
+    **common: Any,
+) -> None:
+    """Several lines whose bars stand beside each other, `width` in all."""
+    lines = list(lines)
+    for shift, (own, look) in zip(shifts(len(lines), width), lines, strict=True):
+        draw_line(axis, data.where(points, **own), by, metric, shift, places, **common, **look)
+
+
+def unless_alone(names: list[str], dataset: str) -> str:
+    """The start of an axis label in a figure with a row a data set: nothing to tell apart in one of one."""
+    return "" if len(names) == 1 else f"{dataset}: "
+
+
+def method_lines(methods: Iterable[str]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """A line for each method in its look, the paper's own thicker."""
+    return [({"method": name}, style.line(name) | {"linewidth": 2 if name == "contextual" else 1}) for name in methods]
+
+
 def shifts(count: int, width: float) -> list[float]:
     """Offsets for so many lines, `width` in all, so that their bars stand beside each other."""
     return [width * (i / (count - 1) - 0.5) if count > 1 else 0.0 for i in range(count)]
@@ -128,6 +154,10 @@ def even_axis(axis: Axes, values: Iterable[float], label: str) -> dict[float, fl
     axis.set(xlabel=label, xticks=list(places.values()))
     axis.set_xticklabels([f"{value:g}" for value in ordered])
     return places
+
+
+def not_run(axis: Axes) -> None:
+    axis.text(0.5, 0.5, "not run", transform=axis.transAxes, ha="center")
 
 
 def close(made: Any, axis: Axes, columns: int, caption: str) -> Drawing:
