@@ -1,5 +1,6 @@
 """One look for every method: its colour and marker in every figure, its title and its place in every table."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -39,6 +40,7 @@ NEWER = (
     "recall_at_k", "supcon", "arcface", "cosface", "subcenter_arcface", "soft_triple", "circle", "margin", "pnp",
     "mean_field", "anti_collapse", "center_contrastive", "potential_field", "idml", "hyperbolic", "happier",
 )  # fmt: skip
+DATASETS = {"cub": "CUB", "cars": "Cars", "sop": "SOP", "inat": "iNat", "inshop": "In-Shop"}
 SPARE_COLOURS = ("#117733", "#332288", "#ddaa33", "#004488", "#bb5566", "#66ccee", "#555555")
 SPARE_MARKERS = ("1", "2", "3", "4", "+", "|", "_")
 
@@ -64,6 +66,12 @@ def title(method: str, otherwise: str = "") -> str:
         return baselines.card(method).title
     except UserError:  # a run of a method whose file is not here any more
         return otherwise or method
+
+
+def place(text: str) -> str:
+    """A heading with data sets as papers write them: "cars?missing=skip, protocol test" → "Cars, protocol test"."""
+    known = rf"(?<![\w./?-])({'|'.join(DATASETS)})(\?missing=skip)?(?![\w./?-])"
+    return re.sub(known, lambda found: DATASETS[found[1]], text)
 
 
 def ordered(methods: Iterable[str]) -> list[str]:

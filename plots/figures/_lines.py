@@ -104,7 +104,7 @@ def draw_lines(
 
 def unless_alone(names: list[str], dataset: str) -> str:
     """The start of an axis label in a figure with a row a data set: nothing to tell apart in one of one."""
-    return "" if len(names) == 1 else f"{dataset}: "
+    return "" if len(names) == 1 else f"{style.place(dataset)}: "
 
 
 def method_lines(methods: Iterable[str]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
@@ -143,7 +143,7 @@ def panels(runs: pd.DataFrame, height: float = 2.4, legend_rows: int = 2) -> tup
     width = COLUMN if len(names) == 1 else PAGE
     made, axes = figure(1, len(names), width=width, height=height + 0.12 * legend_rows)
     for axis, name in zip(axes[0], names, strict=True):
-        axis.set_title(name)
+        axis.set_title(style.place(name))
     return made, dict(zip(names, axes[0], strict=True))
 
 
@@ -175,10 +175,15 @@ def words(study: str, scale: str, runs: pd.DataFrame, what: str, shown: str = "b
     said = [caption.first_sentence(study, scale), what, seeds(done, shown) if shown else "", left_out(runs)]
     said += [caption.protocol(name, done) for name in sorted(done["protocol"].unique())]
     varied = {key for text in runs["variation"] for key in json.loads(text or "{}")}
-    for name in data.datasets(done):
-        said.append(f"{name}: {caption.setting(done[done['dataset'] == name], varied)}")
+    said += [settings(name, done, varied) for name in data.datasets(done)]
     said.append(caption.SCALES.get(scale, ""))
     return " ".join(part for part in said if part)
+
+
+def settings(dataset: str, done: pd.DataFrame, varied: Iterable[str] = ()) -> str:
+    """How the runs on a data set were made, and how many of its images were not there."""
+    runs = data.where(done, dataset=dataset)
+    return " ".join(filter(None, (f"{style.place(dataset)}: {caption.setting(runs, varied)}", caption.absent(runs))))
 
 
 def seeds(done: pd.DataFrame, shown: str) -> str:

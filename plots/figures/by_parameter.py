@@ -94,7 +94,9 @@ def ablation_lambda_gamma(frame: pd.DataFrame, results: Results) -> Drawing:
         percent_axis(axis.yaxis, "test R@1")
     best = {name: where(finished(runs), dataset=name).groupby([LAM, GAMMA, "lr"])[METRIC].mean() for name in axes}
     highest = {name: means.idxmax() for name, means in best.items()}
-    told = "; ".join(f"{name}: λ = {lam:g}, γ = {gamma:g}, lr {lr:g}" for name, (lam, gamma, lr) in highest.items())
+    told = "; ".join(
+        f"{style.place(name)}: λ = {lam:g}, γ = {gamma:g}, lr {lr:g}" for name, (lam, gamma, lr) in highest.items()
+    )
     what = (
         "Dashed with open marks: without the regulariser (γ = 0); each mark is a learning rate. λ is not to scale. "
         f"Highest mean: {told}."
@@ -169,7 +171,7 @@ def ap_surrogates(frame: pd.DataFrame, results: Results) -> Drawing:
     made.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
     best = done.groupby(["dataset", "method", LAM, "lr", MARGIN])[METRIC].mean().groupby(["dataset", "method"]).max()
     told = ", ".join(
-        f"{style.title(method)} {100 * value:.1f}" + (f" ({dataset})" if len(names) > 1 else "")
+        f"{style.title(method)} {100 * value:.1f}" + (f" ({style.place(dataset)})" if len(names) > 1 else "")
         for (dataset, method), value in best.sort_values(ascending=False).items()
     )
     what = f"Marks: learning rate and positive margin δ₊. Highest mean test R@1 of each: {told} %. λ is not to scale."

@@ -53,7 +53,7 @@ def tuning_curves(frame: pd.DataFrame, results: Results) -> Drawing:
     for axis, (dataset, method) in zip(axes.flat, panels, strict=False):
         _draw_trials(axis, where(trials, dataset=dataset), method)
         shown = [style.title(method)] if method else []
-        axis.set_title(", ".join(shown + ([dataset] if len(names) > 1 else [])))
+        axis.set_title(", ".join(shown + ([style.place(dataset)] if len(names) > 1 else [])))
     for axis in axes.flat[len(panels) :]:
         axis.set_axis_off()
     made.supxlabel("learning rate", fontsize=7.5)
@@ -123,10 +123,10 @@ def newer_is_better(frame: pd.DataFrame, results: Results) -> Drawing:
         board = boards[name]
         runs = where(final(frame), dataset=name, protocol=board.protocol)
         _draw_ranking(left, board)
-        told += [f"{name}, protocol {board.protocol}: {_draw_years(right, board)}", seeds(runs, "bars")]
-        told += [caption.protocol(board.protocol, runs), caption.setting(finished(runs))]
+        told += [f"{style.place(name)}, protocol {board.protocol}: {_draw_years(right, board)}", seeds(runs, "bars")]
+        told += [caption.protocol(board.protocol, runs), caption.setting(finished(runs)), caption.absent(runs)]
     told.append(caption.SCALES.get(results.scale, ""))
-    return close(made, axes[0][0], 4, " ".join(told))
+    return close(made, axes[0][0], 4, " ".join(filter(None, told)))
 
 
 def _draw_ranking(axis: Any, board: Leaderboard) -> None:
@@ -140,7 +140,11 @@ def _draw_ranking(axis: Any, board: Leaderboard) -> None:
             axis.errorbar([], [], color=colour, marker=marker, markersize=3, linestyle="", label=label)
     labels = [f"{style.title(name)}  {_card(name)[1] or '    '}" for name in order]
     axis.set_yticks(range(len(order)), labels, fontsize=6)
-    axis.set(ylim=(len(order) - 0.4, -0.6), xlabel="test R@1 (%)", title=f"{board.dataset}, protocol {board.protocol}")
+    axis.set(
+        ylim=(len(order) - 0.4, -0.6),
+        xlabel="test R@1 (%)",
+        title=style.place(f"{board.dataset}, protocol {board.protocol}"),
+    )
     trained = [board.scores[name].mean() for name in order if _card(name)[0]]
     low, high = min(trained), max(trained)
     axis.set_xlim(low - 0.15 * (high - low) - 1, high + 0.15 * (high - low) + 1)  # untrained may lie outside

@@ -14,7 +14,7 @@ from plots import style
 from plots.catalogue import made_from
 from plots.data import Results, datasets, final, finished, where
 from plots.figures._drawing import COLUMN, PAGE, Drawing, figure, percent_axis
-from plots.figures._lines import close, curves, final_runs, lam_looks, panels, spread, words
+from plots.figures._lines import close, curves, final_runs, lam_looks, panels, settings, spread, words
 from plots.tables import _caption as caption
 
 X, Y = "train/R@1", "test/R@1"
@@ -42,7 +42,7 @@ def overfitting(frame: pd.DataFrame, results: Results) -> Drawing:
     rows = math.ceil(len(names) / columns)
     made, axes = figure(rows, columns, width=COLUMN if columns == 1 else PAGE, height=2.6 * rows)
     for axis, dataset in zip(axes.flat, names, strict=False):
-        _draw_paths(axis, where(means, dataset=dataset), dataset)
+        _draw_paths(axis, where(means, dataset=dataset), style.place(dataset))
     for axis in axes.flat[len(names) :]:
         axis.set_axis_off()
     done = finished(runs)
@@ -50,7 +50,7 @@ def overfitting(frame: pd.DataFrame, results: Results) -> Drawing:
     told = [
         "Test R@1 against train R@1 over the course of training, without its first fifth; stars: the end.",
         f"Mean over {seeds} seed{'s' if seeds != 1 else ''}, no band: the line is a path, not a function.",
-        *(f"{name}: {caption.setting(where(done, dataset=name))}" for name in names),
+        *(settings(name, done) for name in names),
         caption.SCALES.get(results.scale, ""),
     ]
     return close(made, axes.flat[0], 3 * columns, " ".join(told))
@@ -77,10 +77,11 @@ def _draw_paths(axis: Any, means: pd.DataFrame, title: str) -> None:
     percent_axis(axis.yaxis, "test R@1")
 
 
-@made_from("fine_tuning", "main")
-def regimes(frame: pd.DataFrame, results: Results) -> Drawing:
+@made_from("", "fine_tuning", "main")
+def regimes(results: Results) -> Drawing:
     """Test R@1 against train R@1 over training, one panel per regime: what moves, and what overfits?"""
-    methods = set(frame["method"]) - {"untrained"}
+    tuned = "fine_tuning" in results.studies()  # the study of the slowest regime has fewest methods
+    methods = set(results.frame("fine_tuning")["method"]) if tuned else set(results.runs["method"])
     shown: dict[str, pd.DataFrame] = {}
     for title, (study, scale) in REGIMES.items():
         scale = "quick" if results.scale == "quick" and scale == "laptop" else scale
@@ -89,11 +90,12 @@ def regimes(frame: pd.DataFrame, results: Results) -> Drawing:
             runs = where(final(found.frame(study)), protocol="test")
         except UserError:
             continue
-        points = _looks(runs[runs["method"].isin(methods) & runs["dataset"].isin(["cub", "glyphs"])])
+        points = _looks(runs[runs["method"].isin(methods - {"untrained"}) & runs["dataset"].isin(["cub", "glyphs"])])
         if not points.empty:
             shown[f"{title} ({scale})"] = points.groupby(["method", "epoch"], as_index=False)[[X, Y]].mean()
-    if not shown:
-        raise UserError("no regime has finished runs with train and test R@1 over epochs")
+    if len(shown) < (1 if tuned else 2):
+        told = f"{len(shown) or 'no'} regime has finished runs with train and test R@1 over epochs"
+        raise UserError(f"{told}: there is nothing to put side by side ({results.command('fine_tuning')})")
     made, axes = figure(1, len(shown), width=COLUMN if len(shown) == 1 else PAGE, height=2.6)
     for axis, (title, means) in zip(axes.flat, shown.items(), strict=True):
         _draw_paths(axis, means[means["epoch"] > 0], title)

@@ -34,7 +34,7 @@ def _shown(results: Results) -> list[Retrieved]:
         )
     some = [kept for kept in found.values() if kept.album.opened]
     if not some:
-        raise UserError(f"the images of {', '.join(found)} are not in {results.data} (--data DIR)")
+        raise UserError(f"the images of {style.place(', '.join(found))} are not in {results.data} (--data DIR)")
     return some[::-1]
 
 
@@ -51,8 +51,9 @@ def neighbours(results: Results) -> Drawing:
             axis.set_axis_off()
         for axis, method in zip(row, methods, strict=False):
             axis.imshow(np.vstack([_strip(kept, method, place, axis is row[0]) for place in places]))
-            axis.set_title(style.title(method))
-        words.append(f"{kept.dataset}, protocol {kept.protocol}, study {kept.study}")
+            several = f"{style.place(kept.dataset)}: " if len(shown) > 1 and axis is row[0] else ""
+            axis.set_title(several + style.title(method))
+        words.append(f"{style.place(kept.dataset)}, protocol {kept.protocol}, study {kept.study}")
     told = (
         f"Queries (left, without a frame) and their {NEAREST} nearest test images under several methods, of one seed; of the "
         "queries that runs keep, those on which the methods differ most. Frames: green, of the query's class; blue, of a "
@@ -114,8 +115,8 @@ def confused_classes(results: Results) -> Drawing:
     names = "; ".join(f"{kept.album.name(0, a)} for {kept.album.name(0, b)}" for a, b in top.index[:3])
     told = (
         f"Percent of the queries of a class (left) whose nearest image is of another (beside it): the {len(top)} pairs of the "
-        f"highest mean over methods, the first {names}. All seeds; {len(kept.queries)} queries, {kept.dataset}, protocol "
-        f"{kept.protocol}. {caption.SCALES.get(results.scale, '')}"
+        f"highest mean over methods, the first {names}. All seeds; {len(kept.queries)} queries, "
+        f"{style.place(kept.dataset)}, protocol {kept.protocol}. {caption.SCALES.get(results.scale, '')}"
     )
     return Drawing(made, told)
 

@@ -79,7 +79,7 @@ def distractors(frame: pd.DataFrame, results: Results) -> Drawing:
     means = points.groupby(["dataset", "method", "size"])["R@1"].mean().unstack()
     lost = 100 * (means[means.columns.min()] - means[means.columns.max()])
     told = [
-        f"{style.title(method)}{f' on {dataset}' if len(axes) > 1 else ''} {value:.1f}"
+        f"{style.title(method)}{f' on {style.place(dataset)}' if len(axes) > 1 else ''} {value:.1f}"
         for (dataset, method), value in lost.sort_values(kind="stable").items()
     ]
     what = (

@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from benchmark.errors import UserError
+from plots import style
 from plots.catalogue import made_from
 from plots.data import Results, datasets, finished, where
 from plots.figures._drawing import PAGE, Drawing, figure, percent_axis
@@ -45,8 +46,9 @@ def convergence(frame: pd.DataFrame, results: Results) -> Drawing:
     log_axis(left.xaxis)
     left.legend(loc="lower right", fontsize=6)
     count = points["seed"].nunique()
+    names = style.place(" and ".join(datasets(points)))
     what = (
-        f"Left ({' and '.join(datasets(points))}): both on the training set at every evaluation, mean (of L_context the "
+        f"Left ({names}): both on the training set at every evaluation, mean (of L_context the "
         f"geometric one) over {count} seed{'s' * (count != 1)} without a band, since the line is a path; from the untrained "
         f"network, common to all λ, to the star. {_fall(points)} {_draw_full_batch(right, results)}"
     )
@@ -101,7 +103,7 @@ def loss_curves(frame: pd.DataFrame, results: Results) -> Drawing:
         here = where(points, dataset=dataset)
         for axis, metric in zip(row, (LOSS, TEST), strict=True):
             draw_lines(axis, here, "step", metric, lines, 0.04 * here["step"].max(), log=metric == LOSS)
-            axis.set(xlabel="batches", title=dataset if len(names) > 1 else "")
+            axis.set(xlabel="batches", title=style.place(dataset) if len(names) > 1 else "")
         row[0].set(ylabel="$L_{context}$ on training data")
         log_axis(row[0].yaxis)
         percent_axis(row[1].yaxis, "test R@1")
