@@ -38,8 +38,9 @@ class Album:
             found = _opened(self.dataset, self.data) if at_hand(self.dataset, self.data) else None
         except UserError:  # moved, or not whole: labels stand in the place of images
             return None
-        known = [] if found is None else found.labels
-        fits = all(i < len(known) and tuple(known[i]) == seen for i, seen in self.labels.items())
+        if found is None:
+            return None
+        fits = all(i < len(found.labels) and tuple(found.labels[i]) == seen for i, seen in self.labels.items())
         return found if fits else None
 
     def name(self, level: int, label: int) -> str:

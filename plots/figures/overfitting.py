@@ -94,8 +94,8 @@ def regimes(results: Results) -> Drawing:
         if not points.empty:
             shown[f"{title} ({scale})"] = points.groupby(["method", "epoch"], as_index=False)[[X, Y]].mean()
     if len(shown) < (1 if tuned else 2):
-        told = f"{len(shown) or 'no'} regime has finished runs with train and test R@1 over epochs"
-        raise UserError(f"{told}: there is nothing to put side by side ({results.command('fine_tuning')})")
+        few = f"{len(shown) or 'no'} regime has finished runs with train and test R@1 over epochs"
+        raise UserError(f"{few}: there is nothing to put side by side ({results.command('fine_tuning')})")
     made, axes = figure(1, len(shown), width=COLUMN if len(shown) == 1 else PAGE, height=2.6)
     for axis, (title, means) in zip(axes.flat, shown.items(), strict=True):
         _draw_paths(axis, means[means["epoch"] > 0], title)

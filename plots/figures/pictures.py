@@ -6,6 +6,7 @@ inconsistent_labels is made after `python -m benchmark synthetic inconsistent_la
 """
 
 import textwrap
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -159,7 +160,13 @@ def _draw_pair(axis: Axes, pair: dict) -> None:
     for spine in axis.spines.values():
         spine.set_color("0.7")
     for place, which in ((0.25, "first"), (0.75, "second")):
-        text = {"transform": axis.transAxes, "ha": "center", "va": "top", "fontsize": 5.5, "linespacing": 1.05}
+        text: dict[str, Any] = {
+            "transform": axis.transAxes,
+            "ha": "center",
+            "va": "top",
+            "fontsize": 5.5,
+            "linespacing": 1.05,
+        }
         axis.text(place, -0.05, short(pair[which]), **text)
 
 

@@ -66,8 +66,8 @@ def distractors(frame: pd.DataFrame, results: Results) -> Drawing:
     sizes = {name: 1 + int(found[1]) for name in runs if (found := DISTRACTORS.fullmatch(str(name)))}
     sizes = {name: size for name, size in sizes.items() if runs[name].notna().any()} | {METRIC: 1}
     if len(sizes) < 2:
-        told = "no run of study 'distractors' was judged in a larger gallery"
-        raise UserError(f"{told} ({results.command('distractors')})")
+        lacking = "no run of study 'distractors' was judged in a larger gallery"
+        raise UserError(f"{lacking} ({results.command('distractors')})")
     points = finished(runs).melt(["dataset", "method", "seed"], list(sizes), var_name="metric", value_name="R@1")
     points = points.assign(size=points["metric"].map(sizes)).dropna(subset=["R@1"])
     made, axes = panels(runs, height=2.6, legend_rows=3)
