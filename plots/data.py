@@ -9,6 +9,7 @@ import json
 import shlex
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -111,8 +112,12 @@ def joined(ledger: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     known = [name for name in runs.columns if name == "run_id" or name not in ledger.columns]
     frame = ledger.merge(runs[known], on="run_id", how="left", validate="many_to_one")
     frame["status"] = frame["status"].astype(object).where(frame["status"].notna(), "missing")
-    frame["dataset"] = _without_options(frame["dataset"])
     frame["variant"] = [variant_text(json.loads(text or "{}")) for text in frame["variation"]]
+    whole = _without_options(frame)
+    frame["dataset"] = frame["dataset"].replace(whole)
+    frame["judged_on"] = frame["judged_on"].replace(whole)
+    for name, shorter in whole.items():
+        frame["variant"] = [text.replace(f"={name}", f"={shorter}") for text in frame["variant"]]
     # Tables filter rows a thousand times, and hundreds of columns are slow one by one: text as objects, then a
     # copy, which puts the columns of a type into one block.
     frame = frame.astype({name: object for name, kind in frame.dtypes.items() if kind == "str"}).copy()
@@ -120,12 +125,12 @@ def joined(ledger: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     return frame.sort_values(order, ignore_index=True, kind="stable")
 
 
-def _without_options(names: pd.Series) -> list[str]:
+def _without_options(frame: pd.DataFrame) -> dict[str, str]:
     """ "cars?missing=skip" stands beside the published numbers of cars, and the caption counts what is absent; where there are
     runs on all of cars too, it stays apart."""
-    known = set(names)
+    known = {*frame["dataset"], *frame["judged_on"].dropna()}
     whole = {name: name.removesuffix("?missing=skip") for name in known}
-    return [name if whole[name] in known else whole[name] for name in names]
+    return {name: shorter for name, shorter in whole.items() if shorter not in known}
 
 
 def variant_text(variation: dict[str, object]) -> str:
@@ -155,6 +160,13 @@ def final(frame: pd.DataFrame) -> pd.DataFrame:
 
 def finished(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[frame["status"] == "ok"]
+
+
+def where(frame: pd.DataFrame, **values: Any) -> pd.DataFrame:
+    """The rows that have these values in these columns."""
+    for column, value in values.items():
+        frame = frame[frame[column] == value]
+    return frame
 
 
 def with_params(runs: pd.DataFrame) -> pd.DataFrame:

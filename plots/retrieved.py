@@ -7,7 +7,7 @@ A run's column `retrieved` holds the nearest images of a fixed sample of queries
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
@@ -30,10 +30,18 @@ class Album:
 
     dataset: str
     data: Path
+    labels: dict[int, tuple[int, ...]]  # that runs saw: data that say otherwise are others
 
-    @property
+    @cached_property
     def opened(self) -> Dataset | None:
-        return _opened(self.dataset, self.data)
+        try:
+            found = _opened(self.dataset, self.data) if at_hand(self.dataset, self.data) else None
+        except UserError:  # moved, or not whole: labels stand in the place of images
+            return None
+        if found is None:
+            return None
+        fits = all(i < len(found.labels) and tuple(found.labels[i]) == seen for i, seen in self.labels.items())
+        return found if fits else None
 
     def name(self, level: int, label: int) -> str:
         return self.opened.names[level][label] if self.opened else f"class {label}"
@@ -55,12 +63,7 @@ class Album:
         return np.asarray(square.resize((side, side), Image.Resampling.LANCZOS))
 
 
-@cache
-def _opened(dataset: str, data: Path) -> Dataset | None:
-    try:
-        return open_dataset(dataset, data) if at_hand(dataset, data) else None
-    except UserError:  # moved, or not whole: labels stand in the place of images
-        return None
+_opened = cache(open_dataset)
 
 
 @dataclass(frozen=True)
@@ -134,7 +137,8 @@ def _of(study: str, results: Results, dataset: str, protocol: str, runs: pd.Data
         labels |= {int(index): tuple(of_image) for index, of_image in told["labels"].items()}
         found.setdefault(row["method"], {})[row["seed"]] = np.array(told["found"])
         cosine.setdefault(row["method"], np.array(told["cosine"]))
-    album = Album(dataset, results.data)
+    asked = json.loads(runs["spec"].iloc[0])["dataset"]  # with its options: images that were left out have no index
+    album = Album(asked, results.data, labels)
     ids = {str(method): tuple(part["run_id"]) for method, part in runs.groupby("method")}
     return Retrieved(study, results.scale, dataset, protocol, album, queries, labels, found, cosine, ids)
 

@@ -1,7 +1,9 @@
 """One look for every method: its colour and marker in every figure, its title and its place in every table."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import baselines
 from benchmark.errors import UserError
@@ -12,13 +14,12 @@ from benchmark.seeds import seed
 class Look:
     colour: str
     marker: str
-    line: str = "-"
 
 
 # Order of rows and legends. Colours are from palettes made for colour-blind readers; every marker of the paper's
 # methods is used once, so that two of them differ even in black and white.
 LOOKS: dict[str, Look] = {
-    "untrained": Look("#7f7f7f", "x", ":"),
+    "untrained": Look("#7f7f7f", "x"),
     "contrastive": Look("#0173b2", "s"),
     "triplet": Look("#029e73", "^"),
     "ntxent": Look("#56b4e9", "v"),
@@ -39,6 +40,7 @@ NEWER = (
     "recall_at_k", "supcon", "arcface", "cosface", "subcenter_arcface", "soft_triple", "circle", "margin", "pnp",
     "mean_field", "anti_collapse", "center_contrastive", "potential_field", "idml", "hyperbolic", "happier",
 )  # fmt: skip
+DATASETS = {"cub": "CUB", "cars": "Cars", "sop": "SOP", "inat": "iNat", "inshop": "In-Shop"}
 SPARE_COLOURS = ("#117733", "#332288", "#ddaa33", "#004488", "#bb5566", "#66ccee", "#555555")
 SPARE_MARKERS = ("1", "2", "3", "4", "+", "|", "_")
 
@@ -48,8 +50,14 @@ def look(method: str) -> Look:
     if method in LOOKS:
         return LOOKS[method]
     number = NEWER.index(method) if method in NEWER else seed("look", method)
-    colour = SPARE_COLOURS[number % len(SPARE_COLOURS)]
-    return Look(colour, SPARE_MARKERS[number // len(SPARE_COLOURS) % len(SPARE_MARKERS)], "--")
+    marker = SPARE_MARKERS[number // len(SPARE_COLOURS) % len(SPARE_MARKERS)]
+    return Look(SPARE_COLOURS[number % len(SPARE_COLOURS)], marker)
+
+
+def line(method: str) -> dict[str, Any]:
+    """How matplotlib is told the look of a method."""
+    of_method = look(method)
+    return {"color": of_method.colour, "marker": of_method.marker, "label": title(method)}
 
 
 def title(method: str, otherwise: str = "") -> str:
@@ -58,6 +66,12 @@ def title(method: str, otherwise: str = "") -> str:
         return baselines.card(method).title
     except UserError:  # a run of a method whose file is not here any more
         return otherwise or method
+
+
+def place(text: str) -> str:
+    """A heading with data sets as papers write them: "cars?missing=skip, protocol test" → "Cars, protocol test"."""
+    known = rf"(?<![\w./?-])({'|'.join(DATASETS)})(\?missing=skip)?(?![\w./?-])"
+    return re.sub(known, lambda found: DATASETS[found[1]], text)
 
 
 def ordered(methods: Iterable[str]) -> list[str]:

@@ -19,6 +19,7 @@ from plots.tables.variants import ABLATIONS
 
 TEST, TRAIN, LAM = "test/R@1", "train/R@1", "params.lam"
 COARSEST = {"glyphs": "script", "cub": "order", "cars": "body", "sop": "category"}
+COMPARISONS = ("main", "inshop", "reality_check", "fine_tuning")  # in which methods meet, by regime
 CONVERGED = 99.0  # percent of training images whose nearest neighbour is of their class
 
 
@@ -58,7 +59,7 @@ def _of(runs: pd.DataFrame, method: str) -> pd.DataFrame:
 )
 def best(evidence: Evidence) -> Iterator[Contrast]:
     """Test R@1 of the contextual loss minus that of each other method of the paper."""
-    runs = evidence.runs("main", "inshop", "reality_check")
+    runs = evidence.runs(*COMPARISONS)
     for name in others(runs):
         gap = by_seed(_of(runs, "contextual")) - by_seed(_of(runs, name))
         yield Contrast(style.title(name), gap)
@@ -70,7 +71,7 @@ def best(evidence: Evidence) -> Iterator[Contrast]:
 )
 def overfitting(evidence: Evidence) -> Iterator[Contrast]:
     """Train minus test R@1 of each other method, minus that of the contextual loss."""
-    runs = evidence.runs("main", "inshop", "reality_check")
+    runs = evidence.runs(*COMPARISONS)
     gap = {m: by_seed(_of(runs, m), TRAIN) - by_seed(_of(runs, m)) for m in ["contextual", *others(runs)]}
     for name in others(runs):
         yield Contrast(style.title(name), gap[name] - gap["contextual"])
@@ -260,7 +261,7 @@ def trade_off(evidence: Evidence) -> Iterator[Contrast]:
 @claim("Contextual re-ranking helps every method.")
 def reranking(evidence: Evidence) -> Iterator[Contrast]:
     """R@1 re-ranked (k = 16 on CUB and Cars, else 4) minus R@1, for each method."""
-    runs = evidence.runs("reranking", "main", "reality_check")
+    runs = evidence.runs("reranking", *COMPARISONS)
     k = 16 if evidence.regime.dataset in ("cub", "cars") else 4  # as the paper; 4 where classes are small
     for name in [*others(runs), "contextual"]:
         mine = _of(runs, name)
@@ -270,6 +271,6 @@ def reranking(evidence: Evidence) -> Iterator[Contrast]:
 @claim("Beyond the paper: choosing rate and epoch on the test set flatters every method.")
 def selection(evidence: Evidence) -> Iterator[Contrast]:
     """R@1 under protocol test minus R@1 under protocol validation, for each method."""
-    chosen, honest = (evidence.runs("main", "reality_check", protocol=p) for p in ("test", "validation"))
+    chosen, honest = (evidence.runs(*COMPARISONS, protocol=p) for p in ("test", "validation"))
     for name in [*others(chosen), "contextual"]:
         yield Contrast(style.title(name), by_seed(_of(chosen, name)) - by_seed(_of(honest, name)))

@@ -56,9 +56,11 @@ def figure(
     return made, made.subplots(rows, columns, squeeze=False, **subplots)
 
 
-def percent_axis(axis: Any) -> None:
-    """Fractions on the axis, percent on its labels."""
+def percent_axis(axis: Any, label: str = "") -> None:
+    """Fractions on the axis, percent on its ticks and in its label."""
     axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: f"{100 * value:g}"))
+    if label:
+        axis.set_label_text(f"{label} (%)")
 
 
 def settle(made: Figure) -> None:

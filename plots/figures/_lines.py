@@ -14,7 +14,7 @@ from matplotlib import colormaps, ticker
 from matplotlib.axes import Axes
 
 from benchmark.errors import UserError
-from plots import data
+from plots import data, style
 from plots.figures._drawing import COLUMN, PAGE, Drawing, figure
 from plots.stats import t_interval
 from plots.tables import _caption as caption
@@ -86,6 +86,32 @@ def draw_line(
     )  # fmt: skip
 
 
+def draw_lines(
+    axis: Axes,
+    points: pd.DataFrame,
+    by: str,
+    metric: str,
+    lines: Iterable[tuple[dict[str, Any], dict[str, Any]]],  # what its points have in common, and its look
+    width: float,
+    places: dict[float, float] | None = None,
+    **common: Any,
+) -> None:
+    """Several lines whose bars stand beside each other, `width` in all."""
+    lines = list(lines)
+    for shift, (own, look) in zip(shifts(len(lines), width), lines, strict=True):
+        draw_line(axis, data.where(points, **own), by, metric, shift, places, **common, **look)
+
+
+def unless_alone(names: list[str], dataset: str) -> str:
+    """The start of an axis label in a figure with a row a data set: nothing to tell apart in one of one."""
+    return "" if len(names) == 1 else f"{style.place(dataset)}: "
+
+
+def method_lines(methods: Iterable[str]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """A line for each method in its look, the paper's own thicker."""
+    return [({"method": name}, style.line(name) | {"linewidth": 2 if name == "contextual" else 1}) for name in methods]
+
+
 def shifts(count: int, width: float) -> list[float]:
     """Offsets for so many lines, `width` in all, so that their bars stand beside each other."""
     return [width * (i / (count - 1) - 0.5) if count > 1 else 0.0 for i in range(count)]
@@ -117,7 +143,7 @@ def panels(runs: pd.DataFrame, height: float = 2.4, legend_rows: int = 2) -> tup
     width = COLUMN if len(names) == 1 else PAGE
     made, axes = figure(1, len(names), width=width, height=height + 0.12 * legend_rows)
     for axis, name in zip(axes[0], names, strict=True):
-        axis.set_title(name)
+        axis.set_title(style.place(name))
     return made, dict(zip(names, axes[0], strict=True))
 
 
@@ -128,6 +154,10 @@ def even_axis(axis: Axes, values: Iterable[float], label: str) -> dict[float, fl
     axis.set(xlabel=label, xticks=list(places.values()))
     axis.set_xticklabels([f"{value:g}" for value in ordered])
     return places
+
+
+def not_run(axis: Axes) -> None:
+    axis.text(0.5, 0.5, "not run", transform=axis.transAxes, ha="center")
 
 
 def close(made: Any, axis: Axes, columns: int, caption: str) -> Drawing:
@@ -145,10 +175,15 @@ def words(study: str, scale: str, runs: pd.DataFrame, what: str, shown: str = "b
     said = [caption.first_sentence(study, scale), what, seeds(done, shown) if shown else "", left_out(runs)]
     said += [caption.protocol(name, done) for name in sorted(done["protocol"].unique())]
     varied = {key for text in runs["variation"] for key in json.loads(text or "{}")}
-    for name in data.datasets(done):
-        said.append(f"{name}: {caption.setting(done[done['dataset'] == name], varied)}")
+    said += [settings(name, done, varied) for name in data.datasets(done)]
     said.append(caption.SCALES.get(scale, ""))
     return " ".join(part for part in said if part)
+
+
+def settings(dataset: str, done: pd.DataFrame, varied: Iterable[str] = ()) -> str:
+    """How the runs on a data set were made, and how many of its images were not there."""
+    runs = data.where(done, dataset=dataset)
+    return " ".join(filter(None, (f"{style.place(dataset)}: {caption.setting(runs, varied)}", caption.absent(runs))))
 
 
 def seeds(done: pd.DataFrame, shown: str) -> str:

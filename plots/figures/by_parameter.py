@@ -1,4 +1,5 @@
-"""R@1 by the parameters of the contextual loss: λ with its steps changed, with γ and rates, with |R| detached; ε, γ, s̃.
+"""R@1 by the parameters of the contextual loss: λ with its steps changed, with γ and rates, with |R| detached, beside
+AP surrogates; ε, γ, s̃.
 
 `python -m plots figures --only detach` makes one of them from the study of the same name.
 """
@@ -9,12 +10,23 @@ import pandas as pd
 
 from plots import style
 from plots.catalogue import made_from
-from plots.data import Results, datasets, finished
+from plots.data import Results, datasets, finished, where
 from plots.figures._drawing import PAGE, Drawing, figure, percent_axis
-from plots.figures._lines import MARKERS, close, draw_line, even_axis, final_runs, panels, shifts, words
+from plots.figures._lines import (
+    MARKERS,
+    close,
+    draw_line,
+    draw_lines,
+    even_axis,
+    final_runs,
+    panels,
+    shifts,
+    unless_alone,
+    words,
+)
 from plots.tables.variants import ABLATIONS
 
-METRIC, LAM = "test/R@1", "params.lam"
+METRIC, LAM, VARIANT, GAMMA, MARGIN = "test/R@1", "params.lam", "params.variant", "params.gamma", "params.pos_margin"
 COLOURS = ("#0173b2", "#de8f05", "#029e73", "#cc78bc")
 LINES = ("--", "-", ":", "-.")  # by γ, from 0 on
 CONTEXTUAL = style.look("contextual").colour
@@ -29,6 +41,13 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no_m_minus": {"color": "#0173b2", "marker": "X", "linestyle": "--"},
     "no_stop_gradient": {"color": "#000000", "marker": "*", "linestyle": "--"},
 }
+DETACHED = {
+    "full": {"color": CONTEXTUAL, "marker": "o", "label": "$L_{context}$"},
+    "detach_r": {"color": "#0173b2", "marker": "s", "linestyle": "--", "label": "|R| detached"},
+}
+SYMBOLS = {"params.eps": "ε", GAMMA: "γ", "params.s_tilde": "s̃"}
+SURROGATES = ("contextual", "roadmap", "smooth_ap", "softbin_ap", "blackbox_ap")
+SIDES = {"train/R@1": "train R@1", METRIC: "test R@1"}
 
 
 @made_from("ablation_by_lambda")
@@ -36,16 +55,16 @@ def ablation_by_lambda(frame: pd.DataFrame, results: Results) -> Drawing:
     """R@1 by λ of the contextual loss with one step left out or changed (cub_car_ablations in the paper)."""
     runs = final_runs(frame, "ablation_by_lambda", METRIC)
     made, axes = panels(runs, height=2.6, legend_rows=4)
-    variants = [name for name in VARIANTS if name in set(runs["params.variant"])]
+    titles = {name: ABLATIONS.get(name, name).replace("L_context", "$L_{context}$") for name in VARIANTS}
+    lines: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({VARIANT: name}, {"linewidth": 0.9, "label": titles[name]} | look)
+        for name, look in VARIANTS.items()
+        if name in set(runs[VARIANT])
+    ]
     for dataset, axis in axes.items():
         places = even_axis(axis, runs[LAM].unique(), "λ")
-        for shift, variant in zip(shifts(len(variants), 0.4), variants, strict=True):
-            mine = runs[(runs["dataset"] == dataset) & (runs["params.variant"] == variant)]
-            title = ABLATIONS.get(variant, variant).replace("L_context", "$L_{context}$")
-            look: dict[str, Any] = {"linewidth": 0.9, "label": title} | VARIANTS[variant]
-            draw_line(axis, mine, LAM, METRIC, shift, places, **look)
-        axis.set_ylabel("test R@1 (%)")
-        percent_axis(axis.yaxis)
+        draw_lines(axis, where(runs, dataset=dataset), LAM, METRIC, lines, 0.4, places)
+        percent_axis(axis.yaxis, "test R@1")
     what = (
         "Thick: the loss as published; the others leave out or change one step of it. Lines of one λ stand side by "
         "side so that their bars can be told apart; λ is not to scale."
@@ -59,26 +78,24 @@ def ablation_lambda_gamma(frame: pd.DataFrame, results: Results) -> Drawing:
     """R@1 by λ, with and without the similarity regulariser, at several learning rates (ablation in the paper)."""
     runs = final_runs(frame, "ablation_lambda_gamma", METRIC)
     made, axes = panels(runs, height=2.4, legend_rows=3)
-    rates, gammas = sorted(runs["lr"].unique()), sorted(runs["params.gamma"].unique())
-    lines = [(rate, gamma) for gamma in gammas for rate in rates]
+    rates, gammas = sorted(runs["lr"].unique()), sorted(runs[GAMMA].unique())
+    lines: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        (
+            {"lr": rate, GAMMA: gamma},
+            {"color": COLOURS[i % 4], "marker": MARKERS[i], "linestyle": LINES[j % 4],
+             "markerfacecolor": COLOURS[i % 4] if gamma else "white", "label": f"γ = {gamma:g}, lr {rate:g}"},
+        )
+        for j, gamma in enumerate(gammas)
+        for i, rate in enumerate(rates)
+    ]  # fmt: skip
     for dataset, axis in axes.items():
         places = even_axis(axis, runs[LAM].unique(), "λ")
-        for shift, (rate, gamma) in zip(shifts(len(lines), 0.3), lines, strict=True):
-            mine = runs[(runs["dataset"] == dataset) & (runs["lr"] == rate) & (runs["params.gamma"] == gamma)]
-            number = rates.index(rate)
-            draw_line(
-                axis, mine, LAM, METRIC, shift, places, color=COLOURS[number % 4],
-                marker=MARKERS[number], linestyle=LINES[gammas.index(gamma) % 4],
-                markerfacecolor="white" if gamma == 0 else COLOURS[number % 4],
-                label=f"γ = {gamma:g}, lr {rate:g}",
-            )  # fmt: skip
-        axis.set_ylabel("test R@1 (%)")
-        percent_axis(axis.yaxis)
-    best = finished(runs).groupby(["dataset", LAM, "params.gamma", "lr"])[METRIC].mean()
+        draw_lines(axis, where(runs, dataset=dataset), LAM, METRIC, lines, 0.3, places)
+        percent_axis(axis.yaxis, "test R@1")
+    best = {name: where(finished(runs), dataset=name).groupby([LAM, GAMMA, "lr"])[METRIC].mean() for name in axes}
+    highest = {name: means.idxmax() for name, means in best.items()}
     told = "; ".join(
-        f"{dataset}: λ = {place[1]:g}, γ = {place[2]:g}, lr {place[3]:g}"
-        for dataset in axes
-        for place in [best[best.index.get_level_values("dataset") == dataset].idxmax()]
+        f"{style.place(name)}: λ = {lam:g}, γ = {gamma:g}, lr {lr:g}" for name, (lam, gamma, lr) in highest.items()
     )
     what = (
         "Dashed with open marks: without the regulariser (γ = 0); each mark is a learning rate. λ is not to scale. "
@@ -91,18 +108,13 @@ def ablation_lambda_gamma(frame: pd.DataFrame, results: Results) -> Drawing:
 @made_from("detach")
 def detach(frame: pd.DataFrame, results: Results) -> Drawing:
     """R@1 by λ with and without a gradient through |R| (cub_car_ablations_detach in the paper)."""
-    looks: dict[str, dict[str, Any]] = {
-        "full": {"color": CONTEXTUAL, "marker": "o", "label": "$L_{context}$"},
-        "detach_r": {"color": "#0173b2", "marker": "s", "linestyle": "--", "label": "|R| detached"},
-    }
     runs = final_runs(frame, "detach", METRIC)
     made, axes = panels(runs, height=2.1, legend_rows=1)
+    lines = [({VARIANT: name}, look) for name, look in DETACHED.items()]
     for dataset, axis in axes.items():
-        for shift, (variant, look) in zip((-0.008, 0.008), looks.items(), strict=True):
-            mine = runs[(runs["dataset"] == dataset) & (runs["params.variant"] == variant)]
-            draw_line(axis, mine, LAM, METRIC, shift, **look)
-        axis.set(xlabel="λ", ylabel="test R@1 (%)")
-        percent_axis(axis.yaxis)
+        draw_lines(axis, where(runs, dataset=dataset), LAM, METRIC, lines, 0.016)
+        axis.set(xlabel="λ")
+        percent_axis(axis.yaxis, "test R@1")
     what = "Solid: the loss as published; dashed: no gradient flows through |R|, the size of the expanded query."
     return close(made, next(iter(axes.values())), 2, words("detach", results.scale, runs, what))
 
@@ -110,25 +122,65 @@ def detach(frame: pd.DataFrame, results: Results) -> Drawing:
 @made_from("hyperparameters")
 def hyperparameters(frame: pd.DataFrame, results: Results) -> Drawing:
     """R@1 of the contextual loss for other values of ε, γ and s̃, one at a time (hypers in the paper)."""
-    symbols = {"params.eps": "ε", "params.gamma": "γ", "params.s_tilde": "s̃"}
     runs = final_runs(frame, "hyperparameters", METRIC)
     names = datasets(finished(runs))
-    usual = {key: runs[key].mode().iloc[0] for key in symbols}  # each is at it while the others vary
+    usual = {key: runs[key].mode().iloc[0] for key in SYMBOLS}  # each is at it while the others vary
     made, axes = figure(len(names), 3, width=PAGE, height=1.9 * len(names) + 0.1, sharey="row")
     for row, dataset in zip(axes, names, strict=True):
-        for axis, (key, symbol) in zip(row, symbols.items(), strict=True):
-            others = [name for name in symbols if name != key]
-            mine = runs[(runs["dataset"] == dataset) & (runs[others] == [usual[name] for name in others]).all(axis=1)]
+        for axis, (key, symbol) in zip(row, SYMBOLS.items(), strict=True):
+            mine = where(runs, dataset=dataset, **{name: value for name, value in usual.items() if name != key})
             places = even_axis(axis, mine[key].unique(), symbol)
             draw_line(axis, mine, key, METRIC, 0.0, places, color=CONTEXTUAL, marker="o")
             axis.axvline(places[usual[key]], color="0.7", linestyle=":", linewidth=1, zorder=0)
             axis.set_xlim(-0.4, len(places) - 0.6)
-        row[0].set_ylabel(("" if len(names) == 1 else f"{dataset}: ") + "test R@1 (%)")
-        percent_axis(row[0].yaxis)
-    shown = ", ".join(f"{symbol} = {usual[key]:g}" for key, symbol in symbols.items())
+        percent_axis(row[0].yaxis, unless_alone(names, dataset) + "test R@1")
+    shown = ", ".join(f"{symbol} = {usual[key]:g}" for key, symbol in SYMBOLS.items())
     means = finished(runs).groupby("variation")[METRIC].mean()
     what = (
         f"Dotted: the published values ({shown}), at which the other two stay. Steps on the axes are not to scale. "
         f"Means range from {100 * means.min():.1f} to {100 * means.max():.1f} %."
     )
     return Drawing(made, words("hyperparameters", results.scale, runs, what))
+
+
+@made_from("ap_surrogates")
+def ap_surrogates(frame: pd.DataFrame, results: Results) -> Drawing:
+    """Train and test R@1 of the contextual loss and AP surrogates by λ, learning rate and positive margin."""
+    runs = final_runs(frame, "ap_surrogates", *SIDES)
+    done = finished(runs)
+    names = datasets(done)
+    methods = [name for name in SURROGATES if name in set(done["method"])]
+    rates, margins = sorted(done["lr"].unique()), sorted(done[MARGIN].unique())
+    lines = [(i, j) for i in range(len(rates)) for j in range(len(margins))]
+    size = {"width": PAGE, "height": 3.1 * len(names) + 0.4}
+    made, axes = figure(2 * len(names), len(methods), **size, sharey="row", sharex=True)
+    rows = [(dataset, metric) for dataset in names for metric in SIDES]
+    for row, (dataset, metric) in zip(axes, rows, strict=True):
+        for axis, method in zip(row, methods, strict=True):
+            mine = where(runs, dataset=dataset, method=method)
+            places = even_axis(axis, done[LAM].unique(), "λ" if axis in axes[-1] else "")
+            for shift, (i, j) in zip(shifts(len(lines), 0.24), lines, strict=True):
+                draw_line(
+                    axis, _at_margin(mine, rates[i], margins[j]), LAM, metric, shift, places,
+                    color=COLOURS[(2 * i + j) % 4], marker=MARKERS[2 * i + j], linestyle="--" if j else "-", linewidth=1,
+                    label=f"lr {rates[i]:g}, δ₊ {margins[j]:g}",
+                )  # fmt: skip
+            axis.set(xlim=(-0.4, len(places) - 0.6), title=style.title(method) if axis in axes[0] else "")
+        percent_axis(row[0].yaxis, unless_alone(names, dataset) + SIDES[metric])
+    handles = {label: handle for a in axes.flat for handle, label in zip(*a.get_legend_handles_labels(), strict=True)}
+    made.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
+    best = done.groupby(["dataset", "method", LAM, "lr", MARGIN])[METRIC].mean().groupby(["dataset", "method"]).max()
+    told = ", ".join(
+        f"{style.title(method)} {100 * value:.1f}" + (f" ({style.place(dataset)})" if len(names) > 1 else "")
+        for (dataset, method), value in best.sort_values(ascending=False).items()
+    )
+    what = f"Marks: learning rate and positive margin δ₊. Highest mean test R@1 of each: {told} %. λ is not to scale."
+    return Drawing(made, words("ap_surrogates", results.scale, runs, what))
+
+
+def _at_margin(runs: pd.DataFrame, rate: float, margin: float) -> pd.DataFrame:
+    """The runs of a line; at λ = 1 the margin has no effect, so a run of any margin ends it."""
+    of_rate = runs[runs["lr"] == rate]
+    mine = of_rate[of_rate[MARGIN] == margin]
+    ends = mine.empty or (mine[LAM] == 1).any()
+    return mine if ends else pd.concat([mine, of_rate[of_rate[LAM] == 1]])

@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from scipy.special import gammaln
 
 from plots.catalogue import made_from
-from plots.data import Results, datasets, finished
+from plots.data import Results, datasets, finished, where
 from plots.figures._drawing import PAGE, Drawing, figure
-from plots.figures._lines import close, draw_line, final_runs, words
+from plots.figures._lines import close, draw_line, final_runs, not_run, unless_alone, words
 
 TITLES = {"no_m_minus": "$M_+$ only", "full": "$M_+$ and $M_-$"}
 LOOKS = {"positive": ("#0173b2", "one class"), "negative": ("#d55e00", "two classes")}
@@ -29,10 +29,9 @@ def distance_distributions(frame: pd.DataFrame, results: Results) -> Drawing:
     means = {}
     for row, dataset in zip(axes, names, strict=True):
         for axis, (variant, title) in zip(row, TITLES.items(), strict=True):
-            mine = done[(done["dataset"] == dataset) & (done["params.variant"] == variant)]
-            means[variant] = _draw(axis, mine)
+            means[variant] = _draw(axis, where(done, dataset=dataset, **{"params.variant": variant}))
             axis.set(title=title, xlabel="distance")
-        row[0].set_ylabel(("" if len(names) == 1 else f"{dataset}: ") + "density")
+        row[0].set_ylabel(unless_alone(names, dataset) + "density")
     shown = max(axes.flat, key=lambda axis: len(axis.lines))
     what = (
         "Densities of the distance between pairs of normalised test embeddings, of one class and of two, each with "
@@ -44,10 +43,9 @@ def distance_distributions(frame: pd.DataFrame, results: Results) -> Drawing:
 
 def _draw(axis: Axes, runs: pd.DataFrame) -> str:
     """Draws the distributions of one variant; returns the mean distance of all pairs in words."""
-    found = [json.loads(text or "{}") for text in runs["histograms"]]
-    found = [histograms for histograms in found if histograms]
+    found = [told for text in runs["histograms"] if (told := json.loads(text or "{}"))]
     if not found:
-        axis.text(0.5, 0.5, "not run", transform=axis.transAxes, ha="center")
+        not_run(axis)
         return "not run"
     edges = np.asarray(found[0]["edges"])
     middle, width = (edges[1:] + edges[:-1]) / 2, edges[1] - edges[0]

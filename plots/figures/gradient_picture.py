@@ -31,18 +31,16 @@ def gradient_picture(results: Results) -> Drawing:
     _draw_parts(axes[0, 1], samples, 1)
     _draw_parts(axes[1, 0], samples, 2)
     _draw_matrix(axes[1, 1], pairs)
-    made.legend(
-        handles=[
-            Line2D([], [], color=PUSH, marker=">", markersize=4, label="pushed apart"),
-            Line2D([], [], color=PULL, marker="<", markersize=4, label="pulled together"),
-            Line2D([], [], color=SHADE, linewidth=6, alpha=0.25, label="neighbourhood $N_{k+ε}$"),
-            Line2D([], [], color="0.1", marker="s", markersize=7, markerfacecolor="white", linewidth=0,
-                   label="label of h or i"),
-            Line2D([], [], color="0.75", marker="s", markersize=7, markerfacecolor="white", linewidth=0,
-                   label="another label"),
-        ],
-        loc="outside lower center", ncols=5,
-    )  # fmt: skip
+    box = {"marker": "s", "markersize": 7, "markerfacecolor": "white", "linewidth": 0}
+    handles: dict[str, dict[str, Any]] = {
+        "pushed apart": {"color": PUSH, "marker": ">", "markersize": 4},
+        "pulled together": {"color": PULL, "marker": "<", "markersize": 4},
+        "neighbourhood $N_{k+ε}$": {"color": SHADE, "linewidth": 6, "alpha": 0.25},
+        "label of h or i": {"color": "0.1", **box},
+        "another label": {"color": "0.75", **box},
+    }
+    entries = [Line2D([], [], label=label, **look) for label, look in handles.items()]
+    made.legend(handles=entries, loc="outside lower center", ncols=5)
     return Drawing(made, _caption(samples, pairs))
 
 

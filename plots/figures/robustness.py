@@ -1,68 +1,89 @@
-"""R@1 under label noise, image noise and with fewer training classes, by method (robustness in the paper).
+"""R@1 under harder conditions, a line per method: noise in labels and images, fewer classes, a larger gallery.
 
-`python -m plots figures --only robustness` makes it from the study of the same name.
+`python -m plots figures --only robustness` makes one of them from the study of the same name.
 """
+
+import re
 
 import pandas as pd
 
+from benchmark.errors import UserError
 from plots import style
 from plots.catalogue import made_from
-from plots.data import Results, datasets, finished
+from plots.data import Results, datasets, finished, where
 from plots.figures._drawing import PAGE, Drawing, figure, percent_axis
-from plots.figures._lines import close, draw_line, final_runs, shifts, words
+from plots.figures._lines import close, draw_lines, even_axis, final_runs, method_lines, panels, unless_alone, words
 
 METRIC = "test/R@1"
-PANELS = {
+CONDITIONS = {
     "label_noise": "label noise (% of training samples)",
     "image_noise": "image noise (% of training samples)",
     "train_classes": "training classes",
 }
+DISTRACTORS = re.compile(r"distractors(\d+)/R@1")  # how many there are for each image of the gallery
 
 
 @made_from("robustness")
 def robustness(frame: pd.DataFrame, results: Results) -> Drawing:
+    """R@1 under label noise, image noise and with fewer training classes, by method (robustness in the paper)."""
     runs = final_runs(frame, "robustness", METRIC)
     names = datasets(finished(runs))
     made, axes = figure(len(names), 3, width=PAGE, height=2.2 * len(names) + 0.35, sharey="row")
     methods = style.ordered(finished(runs)["method"])
     for row, dataset in zip(axes, names, strict=True):
-        for axis, (key, label) in zip(row, PANELS.items(), strict=True):
-            mine = _panel(runs[runs["dataset"] == dataset], key)
+        for axis, (key, label) in zip(row, CONDITIONS.items(), strict=True):
+            mine = _only(where(runs, dataset=dataset), key)
             values = sorted(mine[key].unique())
-            width = 0.02 * (values[-1] - values[0])
-            for shift, method in zip(shifts(len(methods), width), methods, strict=True):
-                look = style.look(method)
-                draw_line(
-                    axis, mine[mine["method"] == method], key, METRIC, shift, color=look.colour,
-                    marker=look.marker, label=style.title(method), linewidth=2 if method == "contextual" else 1,
-                )  # fmt: skip
+            draw_lines(axis, mine, key, METRIC, method_lines(methods), 0.02 * (values[-1] - values[0]))
             axis.set(xlabel=label, xticks=values)
             if key != "train_classes":
                 percent_axis(axis.xaxis)
-        row[0].set_ylabel(("" if len(names) == 1 else f"{dataset}: ") + "test R@1 (%)")
-        percent_axis(row[0].yaxis)
-    return close(made, axes[0, 0], len(methods), words("robustness", results.scale, runs, _lost(runs, methods)))
+        percent_axis(row[0].yaxis, unless_alone(names, dataset) + "test R@1")
+    lost = [f"{key.replace('_', ' ')}: {told}" for key in CONDITIONS if (told := _lost(runs, methods, key))]
+    what = f"Points of R@1 lost from the mildest to the harshest condition (below 0: won): {'; '.join(lost)}."
+    return close(made, axes[0, 0], len(methods), words("robustness", results.scale, runs, what))
 
 
-def _panel(runs: pd.DataFrame, key: str) -> pd.DataFrame:
+def _only(runs: pd.DataFrame, key: str) -> pd.DataFrame:
     """The runs in which nothing but `key` is unusual; without a limit, the number of classes is the usual one."""
-    others = [name for name in PANELS if name != key]
-    clean = {name: runs[name].mode().iloc[0] for name in others}
-    return runs[(runs[others] == [clean[name] for name in others]).all(axis=1)]
+    return where(runs, **{name: runs[name].mode().iloc[0] for name in CONDITIONS if name != key})
 
 
-def _lost(runs: pd.DataFrame, methods: list[str]) -> str:
-    """What each method loses between the mildest and the harshest condition, in points."""
-    said = []
-    for key in PANELS:
-        lost = {}
-        for method in methods:
-            mine = finished(_panel(runs, key))
-            means = mine[mine["method"] == method].groupby(key)[METRIC].mean()
-            if len(means) > 1:
-                ends = (means.iloc[-1], means.iloc[0]) if key == "train_classes" else (means.iloc[0], means.iloc[-1])
-                lost[style.title(method)] = 100 * (ends[0] - ends[1])
-        told = ", ".join(f"{name} {points:.1f}" for name, points in lost.items())
-        if told:
-            said.append(f"{key.replace('_', ' ')}: {told}")
-    return "Points of R@1 lost from the mildest to the harshest condition (below 0: won): " + "; ".join(said) + "."
+def _lost(runs: pd.DataFrame, methods: list[str], key: str) -> str:
+    """What each method loses between the mildest and the harshest value, in points."""
+    means = finished(_only(runs, key)).groupby(["method", key])[METRIC].mean()
+    sign = -1 if key == "train_classes" else 1
+    of_methods = {name: means[name] for name in methods if name in means and len(means[name]) > 1}
+    lost = {name: 100 * sign * (values.iloc[0] - values.iloc[-1]) for name, values in of_methods.items()}
+    return ", ".join(f"{style.title(name)} {points:.1f}" for name, points in lost.items())
+
+
+@made_from("distractors")
+def distractors(frame: pd.DataFrame, results: Results) -> Drawing:
+    """R@1 as the gallery grows by images of no query's class, a line per method."""
+    protocol = "validation" if "validation" in set(frame["protocol"]) else "test"
+    runs = final_runs(frame, "distractors", METRIC, protocol=protocol)
+    sizes = {name: 1 + int(found[1]) for name in runs if (found := DISTRACTORS.fullmatch(str(name)))}
+    sizes = {name: size for name, size in sizes.items() if runs[name].notna().any()} | {METRIC: 1}
+    if len(sizes) < 2:
+        lacking = "no run of study 'distractors' was judged in a larger gallery"
+        raise UserError(f"{lacking} ({results.command('distractors')})")
+    points = finished(runs).melt(["dataset", "method", "seed"], list(sizes), var_name="metric", value_name="R@1")
+    points = points.assign(size=points["metric"].map(sizes)).dropna(subset=["R@1"])
+    made, axes = panels(runs, height=2.6, legend_rows=3)
+    for dataset, axis in axes.items():
+        places = even_axis(axis, points["size"].unique(), "size of the gallery (times)")
+        lines = method_lines(style.ordered(points["method"]))
+        draw_lines(axis, where(points, dataset=dataset), "size", "R@1", lines, 0.3, places)
+        percent_axis(axis.yaxis, "test R@1")
+    means = points.groupby(["dataset", "method", "size"])["R@1"].mean().unstack()
+    lost = 100 * (means[means.columns.min()] - means[means.columns.max()])
+    told = [
+        f"{style.title(method)}{f' on {style.place(dataset)}' if len(axes) > 1 else ''} {value:.1f}"
+        for (dataset, method), value in lost.sort_values(kind="stable").items()
+    ]
+    what = (
+        "The gallery is filled up with images of no query's class. "
+        f"Points of R@1 lost up to {means.columns.max():g} times its size: {', '.join(told)}."
+    )
+    return close(made, next(iter(axes.values())), 3, words("distractors", results.scale, runs, what))

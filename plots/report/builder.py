@@ -24,6 +24,7 @@ from plots.tables._leaderboard import Leaderboard, leaderboards
 from plots.tables._table import Table
 
 FIRST = ("main", "main_cub_cars", "main_sop", "main_256", "inshop")  # tables in the paper's order
+LARGEST = 11_500_000  # bytes of the page, as far as thumbnails decide it
 ANALYSES = (
     "confusions",
     "protocol_gap",
@@ -76,29 +77,31 @@ def build(
     runs = packed(content.groups, first.runs)
     seen = {run["spec"].get("method", runs["usual"].get("method")) for run in runs["runs"] if "spec" in run}
     values = _values(grids, content.tuning)
-    return page.render(
-        scales=shown,
-        rehearsal=[caption.SCALES[scale] for scale in shown if scale in caption.SCALES],
-        live=live,
-        verdicts=content.verdicts,
-        flaws=content.flaws,
-        tables=_ordered([made for made in content.made if made.kind == "table"], grids),
-        analyses={name: grids.get(name, []) for name in ANALYSES},
-        figures=[made for made in content.made if made.picture],
-        missing=[made for made in content.made if made.reason],
-        methods=methods.pages({str(name) for name in seen if name}),
-        filters=values,
-        open_runs=content.open_runs,
-        count=sum(run["status"] != "missing" for run in runs["runs"]),
-        command="python -m benchmark reproduce",
-        options="" if root == Path("results") else f" --results {shlex.quote(str(root))}",
-        data=runs,
-        retrieval=retrieval.places(of_scales),
-        tuning=content.tuning,
-        sources=content.sources,
-        looks={name: style.look(name).colour for name in values["method"]},
-        titles={name: style.title(name) for name in values["method"]},
-    )
+    told: dict[str, Any] = {
+        "scales": shown,
+        "rehearsal": [caption.SCALES[scale] for scale in shown if scale in caption.SCALES],
+        "live": live,
+        "verdicts": content.verdicts,
+        "flaws": content.flaws,
+        "tables": _ordered([made for made in content.made if made.kind == "table"], grids),
+        "analyses": {name: grids.get(name, []) for name in ANALYSES},
+        "figures": [made for made in content.made if made.picture],
+        "missing": [made for made in content.made if made.reason],
+        "methods": methods.pages({str(name) for name in seen if name}),
+        "filters": values,
+        "open_runs": content.open_runs,
+        "count": sum(run["status"] != "missing" for run in runs["runs"]),
+        "command": "python -m benchmark reproduce",
+        "options": "" if root == Path("results") else f" --results {shlex.quote(str(root))}",
+        "data": runs,
+        "tuning": content.tuning,
+        "sources": content.sources,
+        "looks": {name: style.look(name).colour for name in values["method"]},
+        "titles": {name: style.title(name) for name in values["method"]}
+        | {name: title for name in values["dataset"] if (title := style.place(name)) != name},
+    }
+    rest = page.render(**told, retrieval={"places": [], "sprites": []})
+    return page.render(**told, retrieval=retrieval.places(of_scales, LARGEST - len(rest.encode())))
 
 
 def write(root: Path, scales: list[str] | None = None, data: Path = Path("data")) -> Path:

@@ -86,7 +86,7 @@ def _made(todo: list[tuple[str, str]], found: dict[str, Entry], of_scales: list[
         PROCESSES,
         get_context("spawn"),  # forking a process that has threads may hang
         initializer=_start,
-        initargs=(first.root, list(by_scale), first.runs),
+        initargs=(first.root, list(by_scale), first.runs, first.data),
     ) as pool:
         made = list(pool.map(_task, [place for place in todo if place not in last]))
     for one in made:
@@ -98,8 +98,8 @@ def _made(todo: list[tuple[str, str]], found: dict[str, Entry], of_scales: list[
 _here: dict[str, Results] = {}  # of a worker: scale → results
 
 
-def _start(root: Path, scales: list[str], runs: pd.DataFrame) -> None:
-    _here.update({scale: Results(root, scale, runs) for scale in scales})
+def _start(root: Path, scales: list[str], runs: pd.DataFrame, data: Path) -> None:
+    _here.update({scale: Results(root, scale, runs, data) for scale in scales})
 
 
 def _task(place: tuple[str, str]) -> Made:

@@ -11,6 +11,7 @@ import jinja2
 from markupsafe import Markup
 
 from plots import render as text_of
+from plots import style
 from plots.report.runs import Groups
 from plots.tables._table import Cell, Column, Table, judgement, number, signed
 
@@ -27,7 +28,7 @@ def render(**content: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["slug"] = slug
+    environment.filters |= {"slug": slug, "place": style.place}
     environment.tests["match"] = lambda text, pattern: re.match(pattern, text) is not None
     own = {
         "style": Markup((FOLDER / "style.css").read_text(encoding="utf-8")),

@@ -17,31 +17,30 @@ from plots.data import Results
 from plots.retrieved import Album, Retrieved, retrieved
 
 SIDE = 56  # pixels of a thumbnail
-IMAGES = 2000  # thumbnails of a data set; more queries are left out, so that the page stays below 12 MB
+IMAGES, FEWEST = 2000, 200  # thumbnails of a data set: with room for all, and with none to spare
+BYTES = 1400  # of the page for one thumbnail of a photo; letters take less
 ACROSS = 40  # thumbnails in a row of the sprite
 GREY, PHOTO = 16, 62  # colours of letters, quality of photos
 
 
-def places(of_scales: list[Results]) -> dict[str, Any]:
-    """The places that can be chosen, and a sprite for each data set that they share."""
-    found: list[dict[str, Any]] = []
-    tiles: dict[str, dict[int, int]] = {}  # data set → index of an image → its place in the sprite
-    albums: dict[str, Album] = {}
-    for results in of_scales:
-        for kept in retrieved(results):
-            found.append(_place(kept, tiles.setdefault(kept.dataset, {})))
-            albums[kept.dataset] = kept.album
+def places(of_scales: list[Results], room: int) -> dict[str, Any]:
+    """The places that can be chosen, and a sprite for each data set that they share, in so many bytes of the page."""
+    shown = [kept for results in of_scales for kept in retrieved(results)]
+    albums = {kept.album.dataset: kept.album for kept in shown}
+    images = max(FEWEST, min(IMAGES, room // (BYTES * max(1, len(albums)))))
+    tiles: dict[str, dict[int, int]] = {name: {} for name in albums}  # index of an image → its place in the sprite
+    found = [_place(kept, tiles[kept.album.dataset], images) for kept in shown]
     sprites = [_sprite(albums[name], list(of_set)) for name, of_set in tiles.items() if albums[name].opened]
     return {"places": found, "sprites": sprites, "across": ACROSS}
 
 
-def _place(kept: Retrieved, tiles: dict[int, int]) -> dict[str, Any]:
+def _place(kept: Retrieved, tiles: dict[int, int], images: int) -> dict[str, Any]:
     """Images by their place in the sprite; queries as long as there is room for their neighbours."""
     queries: list[int] = []
     for place in kept.telling(kept.methods):
         named = [int(kept.queries[place]), *(int(i) for name in kept.methods for i in kept.first(name)[place])]
         new = dict.fromkeys(index for index in named if index not in tiles)
-        if len(tiles) + len(new) > IMAGES and queries:
+        if len(tiles) + len(new) > images and queries:
             continue
         tiles |= {index: len(tiles) + i for i, index in enumerate(new)}
         queries.append(place)
@@ -49,7 +48,7 @@ def _place(kept: Retrieved, tiles: dict[int, int]) -> dict[str, Any]:
     classes = sorted({kept.labels[index][0] for index in used})
     return {
         "scale": kept.scale,
-        "dataset": kept.dataset,
+        "dataset": kept.album.dataset,
         "protocol": kept.protocol,
         "labels": {tiles[index]: kept.labels[index] for index in used},
         "names": {label: kept.album.name(0, label) for label in classes},

@@ -13,7 +13,7 @@ from benchmark.errors import UserError
 from benchmark.results.store import Store
 from plots import render
 from plots.data import Results
-from plots.figures.tuning_curves import tuning_curves
+from plots.figures.methods import tuning_curves
 from plots.stats import paired
 from plots.tables._audit_warnings import audit_warnings
 from plots.tables._leaderboard import leaderboards

@@ -171,3 +171,15 @@ def test_the_committed_page_is_what_the_committed_results_give(tmp_path):
     text = page(ROOT / "results")
     assert (ROOT / "CLAIMS.md").read_text(encoding="utf-8") == text, "python -m plots claims"
     assert len([line for line in text.splitlines() if line.startswith("| **")]) == len(CLAIMS)
+
+
+def test_the_last_stage_has_a_column_as_soon_as_its_study_has_run(tmp_path):
+    regime = Regime("last stage", "quick", "glyphs", "stage")
+    frozen = [cell(name, fields={"lane": "frozen"}) for name in ("contextual", *RIVALS)]
+    made_up(tmp_path, "main", frozen)
+    assert findings(tmp_path, (regime,))["best", "last stage"].word == "not run"
+    stage = {"lane": "stage", "trainable": "layer4"}
+    made_up(tmp_path, "fine_tuning", [cell(name, fields=stage) for name in ("contextual", *RIVALS)])
+    found = findings(tmp_path, (regime,))
+    assert len(found["best", "last stage"].contrasts) == len(RIVALS)
+    assert found["label_noise", "last stage"].word == "not run"

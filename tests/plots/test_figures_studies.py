@@ -1,5 +1,6 @@
 """Every figure of the paper that is made of training runs: on the real plans of its study, whole, partial and empty."""
 
+import figure_factory
 import pytest
 from figure_factory import rehearse
 
@@ -83,7 +84,7 @@ def test_convergence_is_made_without_the_full_batch_runs_and_says_so(tmp_path):
 def test_a_paper_with_several_data_sets_gets_a_panel_for_each(tmp_path):
     rehearse(tmp_path, "detach", "paper")
     drawing = FOUND["detach"].produce(Results(tmp_path, "paper"))
-    assert [axis.get_title() for axis in drawing.figure.axes] == ["cub", "cars", "sop"]
+    assert [axis.get_title() for axis in drawing.figure.axes] == ["CUB", "Cars", "SOP"]
     assert "One seed: no bars." in drawing.caption
 
 
@@ -102,3 +103,35 @@ def test_the_regimes_stand_side_by_side_and_those_not_run_are_named(tmp_path):
     assert [axis.get_title() for axis in drawing.figure.axes] == ["letters, from scratch (quick)"]
     assert "Not run yet: CUB, frozen, CUB, last stage." in drawing.caption
     assert len(drawing.figure.axes[0].lines) == 2 * 5  # a path and a star a method
+
+
+def test_frozen_photos_stand_beside_letters_before_the_slowest_regime_has_run(tmp_path):
+    rehearse(tmp_path, "main")
+    with pytest.raises(UserError, match="nothing to put side by side"):
+        FOUND["regimes"].produce(Results(tmp_path, "quick"))
+    rehearse(tmp_path, "main", "photos")
+    drawing = FOUND["regimes"].produce(Results(tmp_path, "quick"))
+    titles = [axis.get_title() for axis in drawing.figure.axes]
+    assert titles == ["letters, from scratch (quick)", "CUB, frozen (photos)"]
+    assert "Not run yet: CUB, last stage." in drawing.caption
+
+
+def test_photos_are_named_as_papers_do_and_absent_ones_are_counted(tmp_path, monkeypatch):
+    made_up = figure_factory.result
+    monkeypatch.setattr(figure_factory, "result", lambda spec: _lacking(made_up(spec), spec))
+    rehearse(tmp_path, "main", "photos")
+    drawing = FOUND["overfitting"].produce(Results(tmp_path, "photos"))
+    assert [axis.get_title() for axis in drawing.figure.axes] == ["CUB", "Cars"]
+    assert "15 images of the data set are missing and were left out." in drawing.caption
+    assert "missing=skip" not in drawing.caption
+
+
+def _lacking(row, spec):
+    absent = {"data/missing images": 15.0} if "missing=skip" in spec.dataset else {}
+    return row | {"metrics": row["metrics"] | absent}
+
+
+@pytest.mark.parametrize("name", ["distractors", "transfer"])
+def test_no_caption_speaks_of_letters_over_photos(name):
+    told = study.load(name, "photos")
+    assert "letter" not in told.title + told.notes

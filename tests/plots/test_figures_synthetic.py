@@ -7,7 +7,7 @@ from benchmark.errors import UserError
 from benchmark.synthetic import gradient_picture, rolling_point, toy_circles
 from plots.catalogue import entries
 from plots.data import Results
-from plots.figures import inconsistent_labels
+from plots.figures import pictures
 
 FOUND, _ = entries(["figure"])
 
@@ -53,8 +53,8 @@ def test_the_gradient_picture_is_drawn_from_a_batch(tmp_path, monkeypatch):
 
 
 def test_names_of_letters_are_short_enough_to_print():
-    assert inconsistent_labels.short("LATIN CAPITAL LETTER A") == "Latin\ncapital A"
-    assert max(map(len, inconsistent_labels.short("GREEK SMALL LETTER IOTA WITH DIALYTIKA").split("\n"))) <= 13
+    assert pictures.short("LATIN CAPITAL LETTER A") == "Latin\ncapital A"
+    assert max(map(len, pictures.short("GREEK SMALL LETTER IOTA WITH DIALYTIKA").split("\n"))) <= 13
 
 
 def test_inconsistent_labels_show_pairs_and_count_all(tmp_path):

@@ -12,7 +12,7 @@ from retrieval_factory import neighbours
 from benchmark.errors import UserError
 from plots.catalogue import entries
 from plots.data import Results
-from plots.retrieved import COARSE, RIGHT, WRONG, confused_pairs, retrieved
+from plots.retrieved import COARSE, RIGHT, WRONG, Album, confused_pairs, retrieved
 
 FOUND, _ = entries()
 
@@ -117,3 +117,18 @@ def test_transfer_is_a_matrix_with_the_mean_rank_over_targets(tmp_path):
     assert rows["Contrastive"]["rank"].value == 2
     gap = rows["Contextual"]["glyphs"].value - rows["Contextual"]["cars"].value
     assert gap == pytest.approx(20)
+
+
+def test_thumbnails_are_of_the_images_that_runs_saw_or_are_not_shown(tmp_path, kept):
+    (one,) = retrieved(kept)
+    index, labels = next(iter(one.labels.items()))
+    others = Album("glyphs", one.album.data, one.labels | {index: tuple(label + 1 for label in labels)})
+    assert one.album.opened is not None
+    assert others.opened is None
+
+
+def test_photos_that_were_left_out_do_not_hide_the_others(tmp_path):
+    cell = {"queries": [0], "found": [[1] * 10], "cosine": [[0.5] * 10], "labels": {"0": [0], "1": [0]}}
+    write_study(tmp_path, datasets=("cars?missing=skip",), seeds=1, retrieved=lambda method, seed: cell)
+    (one,) = retrieved(Results(tmp_path, "quick", data=tmp_path))
+    assert (one.dataset, one.album.dataset) == ("cars", "cars?missing=skip")

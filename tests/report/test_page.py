@@ -13,8 +13,10 @@ from report_factory import write_study
 
 from benchmark.errors import UserError
 from benchmark.results.store import Store
-from plots import report
+from plots import report, style
+from plots.data import Results
 from plots.report import page as template
+from plots.report.retrieval import FEWEST, places
 from plots.report.runs import Groups, packed, rounded
 
 
@@ -104,3 +106,14 @@ def test_numbers_are_short_and_finite(value):
 
 def test_the_templates_are_where_an_installed_package_looks():
     assert {path.suffix for path in Path(template.FOLDER).iterdir()} == {".html", ".css", ".js"}
+
+
+def test_thumbnails_take_the_room_that_the_rest_of_the_page_leaves(retrieval, data):
+    of_scales = [Results(retrieval, "quick", data=data)]
+    shown = [len(places(of_scales, room)["places"][0]["labels"]) for room in (10_000_000, 0)]
+    assert shown[1] <= FEWEST < shown[0]
+
+
+def test_headings_name_data_sets_as_papers_do():
+    assert style.place("cars?missing=skip, protocol test") == "Cars, protocol test"
+    assert style.place("main_cub_cars, ./cars/list.csv, inshop") == "main_cub_cars, ./cars/list.csv, In-Shop"

@@ -13,9 +13,9 @@ function tuningPicture(one) {
     x: "learning rate", y: "score (%)", log: true, label: `Score against learning rate: ${one.points.map(told).join("; ")}`,
   });
   const button = element("button", { type: "button" }, `${one.points.length} trials`);
-  const title = [about.titles[one.method] || one.method, "tuning", one.study, one.dataset, `protocol ${one.protocol}`, one.variant].filter(Boolean).join(", ");
+  const title = [about.titles[one.method] || one.method, "tuning", one.study, about.titles[one.dataset] || one.dataset, `protocol ${one.protocol}`, one.variant].filter(Boolean).join(", ");
   button.addEventListener("click", () => openRuns(one.group, title, ""));
-  const words = [one.study, one.scale, one.dataset, `protocol ${one.protocol}`, one.variant].filter(Boolean).join(" · ");
+  const words = [one.study, one.scale, about.titles[one.dataset] || one.dataset, `protocol ${one.protocol}`, one.variant].filter(Boolean).join(" · ");
   const made = element("figure", {}, svg, element("figcaption", {}, `${words} `, button));
   for (const key of KEYS) made.dataset[key] = one[key];
   return made;

@@ -1,9 +1,15 @@
-"""What was retrieved, as pictures: queries with their nearest images under several methods, and confused classes.
+"""Test images as pictures: queries with their nearest under several methods, confused classes, and labels that differ
+where pictures do not.
 
-`python -m plots figures --only neighbours` makes one of them where the images are at hand (`--data DIR`).
+`python -m plots figures --only neighbours` makes one of them where the images are at hand (`--data DIR`);
+inconsistent_labels is made after `python -m benchmark synthetic inconsistent_labels`.
 """
 
+import textwrap
+from typing import Any
+
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
 from benchmark.errors import UserError
@@ -17,6 +23,7 @@ from plots.tables import _caption as caption
 SIDE, FRAME = 48, 3  # pixels of a thumbnail and of its frame
 COLOURS = {RIGHT: (2, 158, 115), COARSE: (86, 180, 233), WRONG: (213, 94, 0)}
 ROWS, NEAREST, METHODS, PAIRS = 6, 5, 4, 12
+ALIKE = {"equal": "equal", "similar": "almost equal"}
 
 
 def _shown(results: Results) -> list[Retrieved]:
@@ -28,7 +35,7 @@ def _shown(results: Results) -> list[Retrieved]:
         )
     some = [kept for kept in found.values() if kept.album.opened]
     if not some:
-        raise UserError(f"the images of {', '.join(found)} are not in {results.data} (--data DIR)")
+        raise UserError(f"the images of {style.place(', '.join(found))} are not in {results.data} (--data DIR)")
     return some[::-1]
 
 
@@ -36,7 +43,7 @@ def _shown(results: Results) -> list[Retrieved]:
 def neighbours(results: Results) -> Drawing:
     """The nearest images of the queries on which four methods differ most."""
     shown = _shown(results)
-    made, axes = figure(len(shown), METHODS, width=PAGE, height=len(shown) * (0.2 + 0.27 * ROWS), width_ratios=None)
+    made, axes = figure(len(shown), METHODS, width=PAGE, height=len(shown) * (0.2 + 0.27 * ROWS))
     words = []
     for row, kept in zip(axes, shown, strict=True):
         methods = _methods(kept)
@@ -45,8 +52,9 @@ def neighbours(results: Results) -> Drawing:
             axis.set_axis_off()
         for axis, method in zip(row, methods, strict=False):
             axis.imshow(np.vstack([_strip(kept, method, place, axis is row[0]) for place in places]))
-            axis.set_title(style.title(method))
-        words.append(f"{kept.dataset}, protocol {kept.protocol}, study {kept.study}")
+            several = f"{style.place(kept.dataset)}: " if len(shown) > 1 and axis is row[0] else ""
+            axis.set_title(several + style.title(method))
+        words.append(f"{style.place(kept.dataset)}, protocol {kept.protocol}, study {kept.study}")
     told = (
         f"Queries (left, without a frame) and their {NEAREST} nearest test images under several methods, of one seed; of the "
         "queries that runs keep, those on which the methods differ most. Frames: green, of the query's class; blue, of a "
@@ -108,7 +116,63 @@ def confused_classes(results: Results) -> Drawing:
     names = "; ".join(f"{kept.album.name(0, a)} for {kept.album.name(0, b)}" for a, b in top.index[:3])
     told = (
         f"Percent of the queries of a class (left) whose nearest image is of another (beside it): the {len(top)} pairs of the "
-        f"highest mean over methods, the first {names}. All seeds; {len(kept.queries)} queries, {kept.dataset}, protocol "
-        f"{kept.protocol}. {caption.SCALES.get(results.scale, '')}"
+        f"highest mean over methods, the first {names}. All seeds; {len(kept.queries)} queries, "
+        f"{style.place(kept.dataset)}, protocol {kept.protocol}. {caption.SCALES.get(results.scale, '')}"
     )
     return Drawing(made, told)
+
+
+@made_from()
+def inconsistent_labels(results: Results) -> Drawing:
+    """Pairs of test images whose labels differ and whose pictures do not (image_examples in the paper)."""
+    found = results.synthetic("inconsistent_labels")
+    columns = int(found["kind"].value_counts().max())
+    made, axes = figure(len(ALIKE), columns, width=PAGE, height=1.95)
+    for row, (kind, title) in enumerate(ALIKE.items()):
+        pairs = found[found["kind"] == kind].to_dict("records")
+        for axis in axes[row, len(pairs) :]:
+            axis.set_axis_off()
+        for axis, pair in zip(axes[row], pairs, strict=False):
+            _draw_pair(axis, pair)
+        axes[row, 0].set_ylabel(title)
+    first = found.iloc[0]
+    share = 100 * first["with a twin"] / first["images"]
+    largest = 100 * found["difference"].max()
+    words = (
+        "Pairs of test images of the embedded data whose labels differ and whose pictures do not. Top: equal "
+        f"in every pixel; bottom: the most similar other pairs (mean difference of a pixel up to {largest:.2f} % of "
+        f"the range). No class is shown twice. Of {first['images']:,} test images, {first['with a twin']:,} "
+        f"({share:.1f} %) equal an image of another class, in {first['class pairs']} pairs of classes; over the whole "
+        f"test set no method can therefore reach an R@1 above {100 * first['ceiling R@1']:.1f} %. "
+        "Counted exactly: no band."
+    )
+    return Drawing(made, words)
+
+
+def _draw_pair(axis: Axes, pair: dict) -> None:
+    side = int(pair["side"])
+    images = [np.frombuffer(pair[f"{which} image"], np.uint8).reshape(side, side) for which in ("first", "second")]
+    gap = np.zeros((side, side // 8), np.uint8)
+    axis.imshow(255 - np.hstack([images[0], gap, images[1]]), cmap="gray", vmin=0, vmax=255)
+    axis.set(xticks=[], yticks=[])
+    axis.axvline(side + side / 16, color="0.7", linewidth=0.6)
+    axis.spines[["top", "right"]].set_visible(True)
+    for spine in axis.spines.values():
+        spine.set_color("0.7")
+    for place, which in ((0.25, "first"), (0.75, "second")):
+        text: dict[str, Any] = {
+            "transform": axis.transAxes,
+            "ha": "center",
+            "va": "top",
+            "fontsize": 5.5,
+            "linespacing": 1.05,
+        }
+        axis.text(place, -0.05, short(pair[which]), **text)
+
+
+def short(name: str) -> str:
+    """The name of a letter in a few short lines: the script, then what tells it from others."""
+    script, _, rest = name.partition(" ")
+    words = [word for word in rest.split() if word != "LETTER"]
+    kept = [word.lower() if word in ("CAPITAL", "SMALL", "WITH") else word.capitalize() for word in words]
+    return "\n".join([script.capitalize(), *textwrap.wrap(" ".join(kept), 13)])
