@@ -56,7 +56,7 @@ def _tensors(folder: Path) -> "dict[str, np.ndarray]":
     """The tensors of a TensorFlow.js model by name, from its manifest and its shards."""
     import numpy as np
 
-    found = {}
+    found: dict[str, np.ndarray] = {}
     for group in json.loads((folder / "model.json").read_text(encoding="utf-8"))["weightsManifest"]:
         numbers = np.frombuffer(b"".join((folder / name).read_bytes() for name in group["paths"]), "<f4")
         sizes = [int(np.prod(about["shape"], dtype=np.int64)) for about in group["weights"]]
