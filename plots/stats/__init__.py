@@ -8,11 +8,11 @@ Not used, and why:
 - critical-difference diagrams: they rank over data sets and need at least six of them to separate anything.
 """
 
-from plots.stats.difference import Interval, Paired, holm, paired, separable, slopes, t_interval
+from plots.stats.difference import ALPHA, Interval, Paired, holm, paired, separable, slopes, t_interval
 from plots.stats.power import Probability, more_seeds, power_of_t, probability_of_improvement
 from plots.stats.verdict import MARGIN, Published, Verdict, judge
 
 __all__ = [
-    "MARGIN", "Interval", "Paired", "Probability", "Published", "Verdict", "holm", "judge", "more_seeds", "paired",
+    "ALPHA", "MARGIN", "Interval", "Paired", "Probability", "Published", "Verdict", "holm", "judge", "more_seeds", "paired",
     "power_of_t", "probability_of_improvement", "separable", "slopes", "t_interval",
 ]  # fmt: skip

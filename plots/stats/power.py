@@ -4,14 +4,15 @@ If the differences between two methods over seeds are normal, the probability th
 √n · mean / s follows a non-central t distribution; inverting it gives an interval that is exact at any number of seeds.
 """
 
+from bisect import bisect
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
-from scipy.special import gammaln, ncfdtr, nctdtr, ndtr, stdtrit
+from scipy.special import gammaln, nctdtr, ndtr, stdtrit
 
-from plots.stats.difference import shared
+from plots.stats.difference import ALPHA, shared
 
 LIMIT = 8.0  # beyond this effect size Φ is 0 or 1 to fifteen digits
 
@@ -40,10 +41,7 @@ def probability_of_improvement(a: pd.Series, b: pd.Series, level: float = 0.95) 
         """The effect size δ/σ under which a statistic as large as ours or larger has this probability."""
 
         def excess(size: float) -> float:
-            tail = 1.0 - float(nctdtr(n - 1, size * np.sqrt(n), statistic))
-            if np.isnan(tail):  # scipy loses its digits where the tail is 0 or 1 to all of them
-                tail = float(size * np.sqrt(n) > statistic)
-            return tail - probability
+            return _tail(size, n, statistic) - probability
 
         if excess(-LIMIT) > 0:
             return -LIMIT
@@ -53,11 +51,16 @@ def probability_of_improvement(a: pd.Series, b: pd.Series, level: float = 0.95) 
     return Probability(float(ndtr(mean / spread)), float(ndtr(effect(tail))), float(ndtr(effect(1 - tail))), n)
 
 
-def power_of_t(effect: float, n: int, alpha: float = 0.05) -> float:
-    """Chance that a paired t-test on n seeds is significant when the mean difference is `effect` deviations."""
-    critical = stdtrit(n - 1, 1 - alpha / 2)
-    missed = float(ncfdtr(1, n - 1, effect**2 * n, critical**2))  # T² of a two-sided test: non-central F
-    return 1.0 if np.isnan(missed) else 1.0 - missed  # scipy loses its digits where it is 0 to all of them
+def _tail(effect: float, n: int, statistic: float) -> float:
+    """Chance that t of n seeds is above a value when the mean difference is `effect` deviations."""
+    tail = 1.0 - float(nctdtr(n - 1, effect * np.sqrt(n), statistic))
+    # scipy loses its digits where the tail is 0 or 1 to all of them
+    return float(effect * np.sqrt(n) > statistic) if np.isnan(tail) else tail
+
+
+def power_of_t(effect: float, n: int, alpha: float = ALPHA) -> float:
+    """Chance that a one-sided paired t-test on n seeds is significant when the mean difference is `effect` deviations."""
+    return _tail(effect, n, float(stdtrit(n - 1, 1 - alpha)))
 
 
 def _unbiased(effect: float, n: int) -> float:
@@ -68,23 +71,22 @@ def _unbiased(effect: float, n: int) -> float:
     return effect * float(np.exp(gammaln(freedom / 2) - gammaln((freedom - 1) / 2)) / np.sqrt(freedom / 2))
 
 
-def more_seeds(a: pd.Series, b: pd.Series, *, power: float = 0.8, alpha: float = 0.05, most: int = 1000) -> int | None:
-    """Seeds to add for `power`; None where more than `most` are needed or too few are there to tell.
+def more_seeds(a: pd.Series, b: pd.Series, *, power: float = 0.8, alpha: float = ALPHA, most: int = 1000) -> int | None:
+    """Seeds to add to find `a` above `b` with this power; None: more than `most`, or too few are there to tell.
 
-    `alpha` is per comparison: divide it by their number to plan for a corrected test.
+    `alpha` is per comparison: divide it by the number of other methods to plan for `separable`. That is enough, as one that
+    is above suffices there; another of them may do it sooner.
     """
     difference = shared(a, b)
     n = len(difference)
     if n < 3:
         return None
-    spread = float(difference.std(ddof=1))
+    mean, spread = float(difference.mean()), float(difference.std(ddof=1))
     if spread == 0:
-        return 0 if difference.mean() != 0 else None
-    effect = _unbiased(abs(float(difference.mean())) / spread, n)
-    low, high = 2, most  # power grows with n: bisect for the smallest that suffices
-    if power_of_t(effect, high, alpha) < power:
+        return 0 if mean > 0 else None
+    effect = _unbiased(mean / spread, n)
+    if power_of_t(effect, most, alpha) < power:
         return None
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if power_of_t(effect, middle, alpha) >= power else (middle + 1, high)
-    return max(0, low - n)
+    # Power grows with n: bisect for the smallest that suffices.
+    needed = bisect(range(most), False, 2, key=lambda seeds: power_of_t(effect, seeds, alpha) >= power)
+    return max(0, needed - n)

@@ -14,10 +14,11 @@ from benchmark.planning import study
 from plots.stats import MARGIN
 from plots.tables._cells import trains
 
-INTERVAL = (
-    "Values in percent: mean ± half-width of the 95 % t-interval over seeds. Bold: the best mean; ≈: not "
-    "separable from it (paired t-tests on shared seeds, Holm over all pairs, 5 %)."
+SEPARABLE = (
+    "≈: not separable from the best (no other is above it in a one-sided paired t-test on shared seeds at 5 % divided by the "
+    "number of others); the true best is among these and the bold one with 95 % confidence."
 )
+INTERVAL = f"Values in percent: mean ± half-width of the 95 % t-interval over seeds. Bold: the best mean; {SEPARABLE}"
 PAPER = (
     "Columns “paper”: the published value, in brackets ours minus the paper's; = reproduced (the 95 % interval of the "
     f"difference, from both spreads, lies within ± {MARGIN:g} point), ↑ above, ↓ below (it excludes zero), ? undecided, "

@@ -12,10 +12,9 @@ import pandas as pd
 
 from plots import style
 from plots.data import final, seeds_by, variant_values
-from plots.stats import Interval, more_seeds, separable, t_interval
+from plots.stats import ALPHA, Interval, more_seeds, separable, t_interval
 
 METRIC = "test/R@1"
-ALPHA = 0.05
 SEVERAL = 3  # contenders that a sentence names one by one
 MOST = 1000  # seeds; more are no plan
 COLUMNS = (
@@ -46,13 +45,7 @@ class Leaderboard:
     @cached_property
     def told(self) -> pd.DataFrame:
         """Each contender against the best: difference, half, n, p, separable."""
-        return separable(self.scores, alpha=ALPHA)
-
-    @property
-    def pairs(self) -> int:
-        """Comparisons that Holm runs over: all pairs, because the best is picked by its result."""
-        count = self.scores.shape[1]
-        return count * (count - 1) // 2
+        return separable(self.scores)
 
     @property
     def seeds(self) -> int:
@@ -79,7 +72,7 @@ class Leaderboard:
     @cached_property
     def more(self) -> dict[str, int | None]:
         """Seeds to add to separate those from the best, if the difference seen is the true one."""
-        alpha = ALPHA / max(1, self.pairs)  # Holm's first step: never too few
+        alpha = ALPHA / len(self.others())
         best = self.scores[self.best]
         return {name: more_seeds(best, self.scores[name], alpha=alpha, most=MOST) for name in self.open()}
 
@@ -115,6 +108,8 @@ class Leaderboard:
             nearest = ", ".join(self.title(name) for name in open_[:SEVERAL])
             lines.append(f"It is separable from {apart or 'none'} of {len(others)} others; nearest: {nearest}.")
             lines.append(self.remedies())
+        if self.told.loc[self.best, "separable"]:
+            lines.append("On the seeds that it shares with another, the other is above it: it lacks seeds.")
         if self.missing():
             lines.append(f"Without a result: {', '.join(map(self.title, self.missing()))}.")
         return lines

@@ -20,8 +20,8 @@ from plots.tables._table import Cell, Column, Row, Section, Table
 
 CAPTION = (
     "Points of R@1 lost, mean ± half-width of the 95 % t-interval over seeds: a straight line is fitted within "
-    "each seed over all levels. Bold: the smallest loss; ≈: not separable from it (paired t-tests on shared "
-    "seeds, Holm over all pairs, 5 %). A line is a summary, not a law: see the figure for the levels.",
+    f"each seed over all levels. Bold: the smallest loss; {caption.SEPARABLE} "
+    "A line is a summary, not a law: see the figure for the levels.",
 )
 
 

@@ -17,8 +17,8 @@ from plots.tables._table import Cell, Column, Row, Section, Table
 
 CAPTION = (
     "R@1 on the test classes of the data set named above a column, in percent, mean ± half-width of the 95 % t-interval over "
-    "seeds; trained on the data set of the section. Bold: the best mean; ≈: not separable from it (paired t-tests on shared "
-    "seeds, Holm over all pairs, 5 %). Mean rank: over the targets that were not trained on, 1 is best."
+    f"seeds; trained on the data set of the section. Bold: the best mean; {caption.SEPARABLE} "
+    "Mean rank: over the targets that were not trained on, 1 is best."
 )
 
 

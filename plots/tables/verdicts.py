@@ -17,18 +17,20 @@ from plots.tables._table import Cell, Column, Row, Section, Table
 COLUMNS = (
     Column("score", "R@1", shaded=True),
     Column("difference", "behind the best", digits=2),
-    Column("p", "p (Holm)", digits=3),
+    Column("p", "p", digits=3),
     Column("separable", "separable", text=True),
     Column("wins", "best wins on a seed", text=True),
     Column("more", "more seeds", text=True),
 )
 CAPTION = (
     "R@1 in percent, mean ± half-width of the 95 % t-interval over seeds; behind the best: paired difference "
-    "on shared seeds, ± half-width. Separable: paired t-test, Holm over all pairs of the section, 5 %.",
+    "on shared seeds, ± half-width.",
+    f"p: of the one-sided paired t-tests that any other is above it, the smallest, times their number; separable: below 5 %. "
+    f"{caption.SEPARABLE}",
     "Best wins on a seed: probability that the best scores higher in a run with the same seed, with its 95 % "
     "interval (exact for normal differences).",
-    "More seeds: to add for a power of 80 % at the level of Holm's first step, if the difference seen is the "
-    "true one. Rank tests are left out: with five seeds their smallest p is 1/16.",
+    "More seeds: to add for a power of 80 % in the test against the best mean, at the same level, if the difference seen is "
+    "the true one. Rank tests are left out: with five seeds their smallest p is 1/16.",
 )
 
 
