@@ -12,7 +12,7 @@ from plots.catalogue import made_from
 from plots.data import Results, datasets, finished
 from plots.figures._drawing import PAGE, Drawing, figure, percent_axis
 from plots.figures._lines import MARKERS, close, draw_line, even_axis, final_runs, panels, shifts, words
-from plots.tables.variants import ABLATIONS
+from plots.tables.layouts import ABLATIONS
 
 METRIC, LAM = "test/R@1", "params.lam"
 COLOURS = ("#0173b2", "#de8f05", "#029e73", "#cc78bc")

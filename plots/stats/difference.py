@@ -40,28 +40,23 @@ def t_interval(values: Iterable[float], level: float = 0.95) -> Interval:
     """Mean and half-width t · s / √n of the interval that holds the true mean with probability `level`."""
     x = np.asarray(list(values), dtype=float)
     x = x[np.isfinite(x)]
-    if len(x) == 0:
-        return Interval(float("nan"), float("nan"), 0)
-    if len(x) == 1:
-        return Interval(float(x[0]), float("nan"), 1)
+    if len(x) < 2:
+        return Interval(float(x[0]) if len(x) else float("nan"), float("nan"), len(x))
     quantile = stdtrit(len(x) - 1, (1 + level) / 2)
     return Interval(float(x.mean()), float(quantile * x.std(ddof=1) / np.sqrt(len(x))), len(x))
 
 
 @dataclass(frozen=True)
-class Paired:
-    """Difference a − b over the n seeds that both have, ± half, and the two-sided p of "no difference"."""
+class Paired(Interval):
+    """Difference a − b over the n seeds that both have, and the two-sided p of "no difference"."""
 
-    mean: float
-    half: float
-    n: int
     p: float
 
 
-def paired(a: pd.Series, b: pd.Series, level: float = 0.95) -> Paired:
+def paired(a: pd.Series, b: pd.Series) -> Paired:
     """Compare two methods on the seeds that both have (Series indexed by seed)."""
     difference = shared(a, b)
-    interval = t_interval(difference, level)
+    interval = t_interval(difference)
     n, spread = len(difference), float(np.std(difference, ddof=1)) if len(difference) > 1 else 0.0
     p = 2 * stdtr(max(1, n - 1), -abs(_statistic(interval.mean, spread, n)))
     return Paired(interval.mean, interval.half, n, float(p))
@@ -110,16 +105,14 @@ def separable(scores: pd.DataFrame, alpha: float = ALPHA) -> pd.DataFrame:
     """
     names, best = list(scores.columns), scores.mean().idxmax()
     compared = [paired(scores[best], scores[name]) for name in names]
-    frame = pd.DataFrame(
-        {
-            "difference": [one.mean for one in compared],
-            "half": [one.half for one in compared],
-            "n": [one.n for one in compared],
-            "p": _above(scores.to_numpy(dtype=float)).min(axis=0) * max(1, len(names) - 1),
-        },
-        index=pd.Index(names, name="method"),
-    )
-    return frame.assign(p=frame["p"].clip(upper=1.0), separable=frame["p"] < alpha)
+    columns = {
+        "difference": [d.mean for d in compared],
+        "half": [d.half for d in compared],
+        "n": [d.n for d in compared],
+    }
+    p = _above(scores.to_numpy(dtype=float)).min(axis=0) * max(1, len(names) - 1)
+    frame = pd.DataFrame(columns, index=pd.Index(names, name="method"))
+    return frame.assign(p=p.clip(max=1.0), separable=p < alpha)
 
 
 def _above(x: np.ndarray) -> np.ndarray:

@@ -12,11 +12,10 @@ import pandas as pd
 
 from plots import style
 from plots.data import final, seeds_by, variant_values
-from plots.stats import ALPHA, Interval, more_seeds, separable, t_interval
+from plots.stats import ALPHA, MOST, Interval, more_seeds, separable, t_interval
 
 METRIC = "test/R@1"
 SEVERAL = 3  # contenders that a sentence names one by one
-MOST = 1000  # seeds; more are no plan
 COLUMNS = (
     "study", "scale", "dataset", "protocol", "setting", "variant", "method", "seed", "status", "run_id", METRIC,
 )  # fmt: skip
@@ -74,7 +73,7 @@ class Leaderboard:
         """Seeds to add to separate those from the best, if the difference seen is the true one."""
         alpha = ALPHA / len(self.others())
         best = self.scores[self.best]
-        return {name: more_seeds(best, self.scores[name], alpha=alpha, most=MOST) for name in self.open()}
+        return {name: more_seeds(best, self.scores[name], alpha=alpha) for name in self.open()}
 
     def of(self, name: str) -> pd.DataFrame:
         return self.runs[self.runs["contender"] == name]

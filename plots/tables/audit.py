@@ -90,7 +90,7 @@ def _table(study: str, alike: list[str], results: Results) -> Table:
         *map(str, found),
         *([f"Every method: {shared}."] if shared else []),
         CAPTION,
-        caption.SCALES.get(results.scale, f"Scale {results.scale}."),
+        caption.scale(results.scale),
     )
     return Table("audit", study, tuple(c for c in COLUMNS if c not in same), tuple(sections), words)
 

@@ -74,7 +74,7 @@ def _table(dataset: str, boards: list[Leaderboard], runs: pd.DataFrame, scale: s
     words += [f"{board.place()}: {' '.join(board.sentences())}" for board in boards]
     words += [caption.INTERVAL, *CAPTION]
     words += [caption.protocol(board.protocol, runs) for board in boards]
-    words += [caption.setting(done), caption.SCALES.get(scale, f"Scale {scale}.")]
+    words += [caption.setting(done), caption.scale(scale)]
     sections = (Section("", tuple(rows)), Section("published only, not trained here", tuple(only)))
     return Table("reality_check", dataset, columns, sections, tuple(words))
 

@@ -76,7 +76,7 @@ def _table(study: str, dataset: str, runs: pd.DataFrame, scale: str) -> Table | 
     if not sections:
         return None
     words = (f"Robustness of the methods of study {study}, data set {dataset}.", *_levels(runs))
-    footer = (*CAPTION, caption.SCALES.get(scale, f"Scale {scale}."))
+    footer = (*CAPTION, caption.scale(scale))
     part_ = f"{study}, {dataset}"
     return Table("robustness_slopes", part_, tuple(columns.values()), tuple(sections), (*words, *footer))
 

@@ -69,5 +69,5 @@ def _table(protocol: str, runs: pd.DataFrame, scale: str) -> Table | None:
     columns = (*(Column(name, name, "judged on", shaded=True) for name in targets), Column("rank", "mean rank"))
     words = f"Trained on one data set, judged on others: protocol {protocol}."
     done = runs[runs["status"] == "ok"]
-    end = (CAPTION, caption.setting(done), caption.SCALES.get(scale, f"Scale {scale}."))
+    end = (CAPTION, caption.setting(done), caption.scale(scale))
     return Table("transfer", f"protocol {protocol}", columns, tuple(sections), (words, *end))
