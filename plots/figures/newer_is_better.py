@@ -15,8 +15,8 @@ from plots.data import Results, datasets, final
 from plots.figures._drawing import PAGE, Drawing, figure
 from plots.figures._lines import close, seeds, spread
 from plots.tables import _caption as caption
-from plots.tables._leaderboard import Leaderboard, leaderboards
 from plots.tables._table import signed
+from plots.tables.leaderboard import Leaderboard, leaderboards
 
 LOOKS = {"paper": ("#0173b2", "o"), "copied": ("#de8f05", "s"), "since": ("#029e73", "^"), "": ("#7f7f7f", "x")}
 ROW = 0.145  # inches of height for a method

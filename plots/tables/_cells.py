@@ -6,9 +6,10 @@ A `Layout` says which cells a comparison has: its columns as measures, what make
 
 import dataclasses
 import json
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 import pandas as pd
 
@@ -94,7 +95,7 @@ def measured(values: Iterable[float], run_ids: Iterable[str] = (), **more) -> Ce
     return Cell(known(interval.mean), known(interval.half), interval.n, run_ids=tuple(run_ids), **more)
 
 
-def marks(scores: pd.DataFrame) -> dict[Hashable, dict[str, bool]]:
+def marks(scores: pd.DataFrame) -> dict[Any, dict[str, Any]]:
     """Of each column whether it is the best, or not separable from the best; none where it is alone."""
     if scores.shape[1] < 2:
         return {name: {} for name in scores}

@@ -15,7 +15,7 @@ from plots.data import Results, datasets, final, finished, variant_text, variant
 from plots.stats import Published, paired
 from plots.tables import _caption as caption
 from plots.tables import _cells as cells
-from plots.tables import _published as published
+from plots.tables import published
 from plots.tables._cells import EXTRAS, Layout, Measure
 from plots.tables._table import Cell, Column, Row, Section, Table
 
@@ -73,7 +73,8 @@ class Part:
         self.numbers: dict[tuple[str, Key, str], list[tuple[dict[str, str], Published]]] = {}
         for p in self.paper.itertuples():  # a lookup: filtering a frame for every cell would take minutes
             key = Key(p.method, p.row, p.provenance == "copied")
-            number = Published(p.value, *(None if pd.isna(x) else x for x in (p.spread, p.trials)))
+            spread, trials = (None if pd.isna(x) else x for x in (p.spread, p.trials))
+            number = Published(p.value, spread, trials)
             self.numbers.setdefault((p.section, key, p.metric), []).append((p.values, number))
         self.notes = {p.method: p.note for p in self.paper.itertuples() if p.note}
         self.titles = {(p.method, p.provenance == "copied"): p.title for p in self.paper.itertuples()}

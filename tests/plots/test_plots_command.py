@@ -12,7 +12,7 @@ import plots
 from benchmark.results.store import Store
 from plots.__main__ import main
 from plots.catalogue import entries
-from plots.tables import _published as published
+from plots.tables import published
 from plots.tables._comparison import compare
 
 ROOT = Path(plots.__file__).parents[1]
