@@ -168,7 +168,8 @@ def _setting(runs: pd.DataFrame) -> dict[str, Cell]:
     """What the method was trained in; every value, where the study varies it."""
     if runs.empty:
         return {}
-    rows, changed = runs.to_dict("records"), int(runs["dirty"].fillna(False).astype(bool).sum())
+    rows = runs.to_dict("records")
+    changed = sum(bool(row["dirty"]) for row in rows)
     texts = {key: " / ".join(sorted({shown(row) for row in rows})) for key, (_, _, shown) in SETTING.items()}
     texts["dirty"] = "no" if not changed else "all" if changed == len(rows) else f"{changed} of {len(rows)}"
     return {key: Cell(text=text) for key, text in texts.items()}
