@@ -14,8 +14,8 @@ import pandas as pd
 from plots import style
 from plots.claims.evidence import Contrast, Evidence, by_seed, others
 from plots.stats import slopes
+from plots.tables.layouts import ABLATIONS
 from plots.tables.robustness_slopes import disturbed
-from plots.tables.variants import ABLATIONS
 
 TEST, TRAIN, LAM = "test/R@1", "train/R@1", "params.lam"
 COARSEST = {"glyphs": "script", "cub": "order", "cars": "body", "sop": "category"}

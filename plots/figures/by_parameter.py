@@ -24,7 +24,7 @@ from plots.figures._lines import (
     unless_alone,
     words,
 )
-from plots.tables.variants import ABLATIONS
+from plots.tables.layouts import ABLATIONS
 
 METRIC, LAM, VARIANT, GAMMA, MARGIN = "test/R@1", "params.lam", "params.variant", "params.gamma", "params.pos_margin"
 COLOURS = ("#0173b2", "#de8f05", "#029e73", "#cc78bc")

@@ -22,8 +22,8 @@ from plots.data import Results, datasets, final, finished, where
 from plots.figures._drawing import PAGE, Drawing, figure, percent_axis
 from plots.figures._lines import close, seeds, spread
 from plots.tables import _caption as caption
-from plots.tables._leaderboard import Leaderboard, leaderboards
 from plots.tables._table import signed
+from plots.tables.leaderboard import Leaderboard, leaderboards
 
 ACROSS = 5
 MOST = 30  # panels that show one method each

@@ -20,8 +20,8 @@ from plots.report.runs import Groups, packed
 from plots.tables import _caption as caption
 from plots.tables._audit_warnings import audit_warnings
 from plots.tables._cells import trains
-from plots.tables._leaderboard import Leaderboard, leaderboards
 from plots.tables._table import Table
+from plots.tables.leaderboard import Leaderboard, leaderboards
 
 FIRST = ("main", "main_cub_cars", "main_sop", "main_256", "inshop")  # tables in the paper's order
 LARGEST = 11_500_000  # bytes of the page, as far as thumbnails decide it

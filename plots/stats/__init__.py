@@ -8,11 +8,10 @@ Not used, and why:
 - critical-difference diagrams: they rank over data sets and need at least six of them to separate anything.
 """
 
-from plots.stats.difference import Interval, Paired, holm, paired, separable, slopes, t_interval
-from plots.stats.power import Probability, more_seeds, power_of_t, probability_of_improvement
-from plots.stats.verdict import MARGIN, Published, Verdict, judge
+from plots.stats.decision import MARGIN, MOST, Published, judge, more_seeds, power_of_t, probability_of_improvement
+from plots.stats.difference import ALPHA, Interval, holm, paired, separable, slopes, t_interval
 
 __all__ = [
-    "MARGIN", "Interval", "Paired", "Probability", "Published", "Verdict", "holm", "judge", "more_seeds", "paired",
-    "power_of_t", "probability_of_improvement", "separable", "slopes", "t_interval",
+    "ALPHA", "MARGIN", "MOST", "Interval", "Published", "holm", "judge", "more_seeds", "paired", "power_of_t",
+    "probability_of_improvement", "separable", "slopes", "t_interval",
 ]  # fmt: skip

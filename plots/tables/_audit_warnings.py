@@ -63,6 +63,12 @@ def _by_value(values: pd.Series, shown: Callable[[object], str] = str) -> str:
     return "; ".join(f"{value} for {listed(names)}" for value, names in groups)
 
 
+def _counted(runs: pd.DataFrame) -> str:
+    """Methods with the number of their runs."""
+    counts = runs.groupby("method").size()
+    return ", ".join(f"{style.title(name)} {counts[name]}" for name in style.ordered(counts.index))
+
+
 def _tuned(part: pd.DataFrame) -> pd.DataFrame:
     return part[part["method"].isin([name for name in part["method"].unique() if trains(name)])]
 
@@ -87,29 +93,18 @@ def unequal_ranges(part: pd.DataFrame) -> Iterator[Flaw]:
 def edges(part: pd.DataFrame) -> Iterator[Flaw]:
     flagged = final(part)
     flagged = flagged[flagged["edge"].isin(["low", "high"])]
+    found: dict[tuple[str, str], list[str]] = {}  # what is best, and where → methods
     for edge, rows in flagged.groupby("edge", sort=True):
         end = rows["lr_low"].min() if edge == "low" else rows["lr_high"].max()
         again = ", even after extending it" if rows["extended"].any() else ""
-        yield Flaw(
-            "warning",
-            f"The best learning rate lies at the {edge} end of the range searched ({end:g}){again}: "
-            f"{listed(rows['method'])}. A better one may lie outside.",
-        )
-
-    for (name, end), rows in _values_at_ends(part).items():
-        yield Flaw(
-            "warning",
-            f"The best {name} lies at the {end} end of the range searched: {listed(rows)}. A better one may lie outside.",
-        )
-
-
-def _values_at_ends(part: pd.DataFrame) -> dict[tuple[str, str], list[str]]:
-    """What is tuned beyond the rate and lies at an end: (name, end) → methods."""
-    found: dict[tuple[str, str], list[str]] = {}
+        found["learning rate", f"{edge} end of the range searched ({end:g}){again}"] = rows["method"].tolist()
+    beyond: dict[tuple[str, str], list[str]] = {}  # what is tuned beyond the rate
     for method, ends in final(part)[["method", "ends"]].dropna().drop_duplicates().itertuples(index=False):
-        for pair in json.loads(ends or "{}").items():
-            found.setdefault(pair, []).append(method)
-    return dict(sorted(found.items()))
+        for name, end in json.loads(ends or "{}").items():
+            beyond.setdefault((name, f"{end} end of the range searched"), []).append(method)
+    for (name, place), methods in (found | dict(sorted(beyond.items()))).items():
+        text = f"The best {name} lies at the {place}: {listed(methods)}. A better one may lie outside."
+        yield Flaw("warning", text)
 
 
 def shared_rates(part: pd.DataFrame) -> Iterator[Flaw]:
@@ -126,15 +121,11 @@ def failures(part: pd.DataFrame) -> Iterator[Flaw]:
         "timeout": "took too long", "missing": "are missing",
     }  # fmt: skip
     for status, word in words.items():
-        counts = runs[runs["status"] == status].groupby("method").size()
-        if len(counts):
-            told = ", ".join(f"{style.title(name)} {counts[name]}" for name in style.ordered(counts.index))
+        if told := _counted(runs[runs["status"] == status]):
             yield Flaw("warning", f"Final runs that {word}: {told}. Their means are over fewer seeds.")
     trials = part[part["phase"] == "tune"]
-    lost = trials[trials["status"].isin([*FAILED, "missing"])].groupby("method").size()
-    if len(lost):
-        told = ", ".join(f"{style.title(name)} {lost[name]}" for name in style.ordered(lost.index))
-        yield Flaw("warning", f"Tuning trials without a result (failed or missing): {told}.")
+    if lost := _counted(trials[trials["status"].isin([*FAILED, "missing"])]):
+        yield Flaw("warning", f"Tuning trials without a result (failed or missing): {lost}.")
     apart = trials.groupby("method")["status"].agg(lambda states: (states == "diverged").mean())
     apart = apart[apart >= 0.5]
     if len(apart):
@@ -191,10 +182,10 @@ def tuned_beyond(part: pd.DataFrame) -> Iterator[Flaw]:
 
 def data(frame: pd.DataFrame) -> Iterator[Flaw]:
     done = frame[frame["status"] == "ok"]
-    for dataset, prints in done.groupby("dataset")["fingerprint"].nunique().items():
+    for dataset, rows in done.groupby("dataset"):
+        prints = rows["fingerprint"].nunique()
         if prints > 1:
             yield Flaw("warning", f"{dataset}: runs were made on {prints} different versions of the data.")
-    for dataset, rows in done.groupby("dataset"):
         if told := caption.absent(rows):
             yield Flaw("note", f"{dataset}: {told}")
 
@@ -213,15 +204,13 @@ def code(frame: pd.DataFrame) -> Iterator[Flaw]:
 
 
 def kinds(frame: pd.DataFrame) -> Iterator[Flaw]:
-    mixed = caption.devices(frame[frame["status"] == "ok"])
-    if mixed:
+    if mixed := caption.devices(frame[frame["status"] == "ok"]):
         yield Flaw("warning", mixed)
 
 
 def protocols(frame: pd.DataFrame) -> Iterator[Flaw]:
     if set(frame["protocol"]) == {"test"}:
-        text = "Selected on the test classes only, as the paper does: the scores are optimistic."
-        yield Flaw("note", text)
+        yield Flaw("note", "Selected on the test classes only, as the paper does: the scores are optimistic.")
 
 
 CHECKS = (data, code, kinds, protocols)

@@ -11,13 +11,15 @@ import pandas as pd
 
 from benchmark.errors import UserError
 from benchmark.planning import study
+from plots.data import variant_values
 from plots.stats import MARGIN
 from plots.tables._cells import trains
 
-INTERVAL = (
-    "Values in percent: mean ± half-width of the 95 % t-interval over seeds. Bold: the best mean; ≈: not "
-    "separable from it (paired t-tests on shared seeds, Holm over all pairs, 5 %)."
+SEPARABLE = (
+    "≈: not separable from the best (no other is above it in a one-sided paired t-test on shared seeds at 5 % divided by the "
+    "number of others); the true best is among these and the bold one with 95 % confidence."
 )
+INTERVAL = f"Values in percent: mean ± half-width of the 95 % t-interval over seeds. Bold: the best mean; {SEPARABLE}"
 PAPER = (
     "Columns “paper”: the published value, in brackets ours minus the paper's; = reproduced (the 95 % interval of the "
     f"difference, from both spreads, lies within ± {MARGIN:g} point), ↑ above, ↓ below (it excludes zero), ? undecided, "
@@ -38,9 +40,11 @@ FACTS = (
     "augmentation", "crop_scale", "batch_norm", "optimizer", "batch_size", "per_class", "sampler", "epochs",
     "batches_per_epoch", "warm_epochs", "train_classes", "test_classes",
 )  # fmt: skip
-
-
 DEVICE = ("device", "precision_used", "deterministic")
+MISSING = "data/missing images"  # a metric of runs on data that lack some
+CEILING = "data/ceiling R@1"
+BATCH_NORM = {"train": "trained", "statistics": "with frozen statistics", "frozen": "frozen"}
+GALLERIES = ("inshop",)  # on the others every test image looks for its class among all others
 
 
 def device(kind: object, precision: object, repeatable: object) -> str:
@@ -59,6 +63,20 @@ def devices(runs: pd.DataFrame) -> str:
     return f"Runs of different kinds are mixed ({kinds}); their numbers can differ by more than rounding."
 
 
+def scale(name: str) -> str:
+    return SCALES.get(name, f"Scale {name}.")
+
+
+def variant(text: str) -> str:
+    """ "lam=0.8;variant=min" → "lam 0.8, variant min"."""
+    return ", ".join(f"{key} {value}" for key, value in variant_values(text).items())
+
+
+def named(title: str, variant: str, alone: bool = False) -> str:
+    """A method with its variant; the variant only where the method is the only one."""
+    return variant if alone and variant else title + (f" ({variant})" if variant else "")
+
+
 def same_runs(studies: list[str]) -> list[str]:
     return [f"The same runs, so the same words: {', '.join(studies)}."] if studies else []
 
@@ -70,10 +88,6 @@ def headline(dataset: str, metrics: list[str], rows: str, runs: pd.DataFrame) ->
     sizes = sorted(runs["image_size"].dropna().unique()) if len(runs) else []
     told += ", " + " and ".join(f"{size:g} × {size:g}" for size in sizes) + " pixels" if sizes else ", as published"
     return told + (", queries against a gallery." if dataset in GALLERIES else ".")
-
-
-MISSING = "data/missing images"  # a metric of runs on data that lack some
-GALLERIES = ("inshop",)  # on the others every test image looks for its class among all others
 
 
 def _metric(name: str) -> str:
@@ -154,9 +168,6 @@ def setting(runs: pd.DataFrame, varied: Iterable[str] = ()) -> str:
     return "; ".join(parts) + "."
 
 
-BATCH_NORM = {"train": "trained", "statistics": "with frozen statistics", "frozen": "frozen"}
-
-
 def unusual(runs: pd.DataFrame, fact: dict[str, Any], varied: set[str]) -> str:
     """What sets some runs apart from the usual ones of their section, for a footnote; "" for nothing."""
     apart = []
@@ -181,7 +192,6 @@ def absent(runs: pd.DataFrame) -> str:
 
 def ceiling(runs: pd.DataFrame) -> str:
     """The best R@1 that the labels of the data allow, where the data set can tell."""
-    if "data/ceiling R@1" not in runs or runs["data/ceiling R@1"].dropna().empty:
+    if CEILING not in runs or runs[CEILING].isna().all():
         return ""
-    best = 100 * runs["data/ceiling R@1"].max()
-    return f"R@1 cannot exceed {best:.1f} here: some images of different classes are equal."
+    return f"R@1 cannot exceed {100 * runs[CEILING].max():.1f} here: some images of different classes are equal."

@@ -8,7 +8,7 @@ its fields.
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 VERDICTS = ("reproduced", "above", "below", "undecided", "not run")  # of a published number
@@ -150,8 +150,3 @@ def _letters(index: int) -> str:
         text = chr(ord("a") + index % 26) + text
         index = index // 26 - 1
     return text
-
-
-def all_verdicts(tables: Iterable[Table]) -> dict[str, int]:
-    counts = [table.verdicts() for table in tables]
-    return {verdict: sum(count[verdict] for count in counts) for verdict in VERDICTS}

@@ -17,20 +17,36 @@ from plots.catalogue import made_from
 from plots.data import Results, final
 from plots.tables import _caption as caption
 from plots.tables._audit_warnings import audit_warnings
-from plots.tables._cells import trains
+from plots.tables._cells import rates, trains
 from plots.tables._table import Cell, Column, Row, Section, Table
 
-SETTING = {
-    "setting": {
-        "backbone": "backbone",
-        "size": "pixels",
-        "crop": "augmentation",
-        "pooling": "pooling",
-        "batch_norm": "batch norm",
-        "dimensions": "embedding",
-        "batch": "batch",
-    },
-    "code": {"commit": "commit", "dirty": "changed since", "device": "device"},
+Run = dict[Hashable, Any]
+
+
+def _backbone(run: Run) -> str:
+    weights = "ImageNet" if run["pretrained"] else "scratch"
+    return f"{run['backbone']} ({weights}{', frozen' if run['lane'] == 'frozen' else ''})"
+
+
+def _crop(run: Run) -> str:
+    return f"crop from {run['crop_scale']:g}" if run["augmentation"] == "crop" else run["augmentation"]
+
+
+def _device(run: Run) -> str:
+    return caption.device(*(run[name] for name in caption.DEVICE))
+
+
+SETTING: dict[str, tuple[str, str, Callable[[Run], str]]] = {  # key → group, title, text of a run
+    "backbone": ("setting", "backbone", _backbone),
+    "size": ("setting", "pixels", lambda run: f"{run['image_size']:.0f}"),
+    "crop": ("setting", "augmentation", _crop),
+    "pooling": ("setting", "pooling", lambda run: run["pooling"]),
+    "batch_norm": ("setting", "batch norm", lambda run: run["batch_norm"]),
+    "dimensions": ("setting", "embedding", lambda run: f"{run['embedding_dim']:.0f}"),
+    "batch": ("setting", "batch", lambda run: f"{run['batch_size']:.0f} ({run['per_class']:.0f} per class)"),
+    "commit": ("code", "commit", lambda run: run["commit"][:8] or "none"),
+    "dirty": ("code", "changed since", lambda run: "yes" if run["dirty"] else ""),
+    "device": ("code", "device", _device),
 }
 PLACE = ["dataset", "protocol", "setting", "method"]
 RUN = [
@@ -51,7 +67,7 @@ COLUMNS = (
     Column("diverged", "diverged", digits=0),
     Column("failed", "failed", digits=0),
     Column("missing", "missing", digits=0),
-    *(Column(key, title, group, text=True) for group, of_group in SETTING.items() for key, title in of_group.items()),
+    *(Column(key, title, group, text=True) for key, (group, title, _) in SETTING.items()),
 )
 CAPTION = (
     "Trials: that a method was given, whatever it tunes, for each variation that is tuned apart. Rates tried: how many "
@@ -76,9 +92,9 @@ def _table(study: str, alike: list[str], results: Results) -> Table:
     for (dataset, protocol, setting), part in told.groupby(PLACE[:3], sort=True):
         rows = []
         for method in style.ordered(part["method"]):
-            runs = by_place[dataset, protocol, setting, method]
+            cells = _cells(part[part["method"] == method], by_place[dataset, protocol, setting, method])
             keys = {"dataset": dataset, "protocol": protocol, "scale": results.scale, "method": method}
-            rows.append(Row(style.title(method), _cells(part[part["method"] == method], runs), keys))
+            rows.append(Row(style.title(method), cells, keys))
         sections.append(Section(f"{dataset}, protocol {protocol}, setting {setting}", tuple(rows)))
     found = audit_warnings(frame)
     count = sum(one.level == "warning" for one in found)
@@ -90,7 +106,7 @@ def _table(study: str, alike: list[str], results: Results) -> Table:
         *map(str, found),
         *([f"Every method: {shared}."] if shared else []),
         CAPTION,
-        caption.SCALES.get(results.scale, f"Scale {results.scale}."),
+        caption.scale(results.scale),
     )
     return Table("audit", study, tuple(c for c in COLUMNS if c not in same), tuple(sections), words)
 
@@ -101,7 +117,7 @@ def _same(sections: list[Section]) -> dict[Column, str]:
     found = {}
     for column in COLUMNS:
         texts = {row.cells[column.key].text for row in rows if column.key in row.cells}
-        if (column.group in SETTING or texts == {"nothing"}) and len(texts) <= 1:
+        if (column.key in SETTING or texts == {"nothing"}) and len(texts) <= 1:
             found[column] = texts.pop() if texts else "unknown"
     return found
 
@@ -110,27 +126,27 @@ def _cells(told: pd.DataFrame, runs: pd.DataFrame) -> dict[str, Cell]:
     """`told`: one row a variation; several may share a search."""
     first = told.iloc[0]
     searches = told.drop_duplicates("tuned_at")
-    apart = f" × {len(searches)}" if len(searches) > 1 else ""
-    tune, finals = runs[runs["phase"] == "tune"], final(runs)
-    tune_ids, final_ids = tuple(tune["run_id"]), tuple(finals["run_id"])
     planned, done = int(told["seeds_planned"].sum()), int(told["seeds_done"].sum())
-    variants = f" × {len(told)}" if len(told) > 1 else ""
-    whole = f"{planned // max(1, len(told))}{variants}"
+    whole = f"{planned // len(told)}{_times(told)}"
     cells = {
-        "seeds": Cell(text=whole if done == planned else f"{done} of {planned}", run_ids=final_ids),
+        "seeds": Cell(text=whole if done == planned else f"{done} of {planned}", run_ids=tuple(final(runs)["run_id"])),
         "training": Cell(value=float(told["final_seconds"].sum())),
         **{n: Cell(value=float(searches[n].sum())) for n in ("diverged", "failed", "missing")},
     }
     if trains(str(first["method"])):
-        cells["lr"] = Cell(text=" / ".join(f"{lr:.2g}" for lr in sorted(told["lr"].dropna().unique())))
+        cells["lr"] = Cell(text=rates(told))
         if first["trials"]:
+            tried = tuple(runs[runs["phase"] == "tune"]["run_id"])
+            extended = " (extended)" if first["extended"] else ""
             cells |= {
-                "trials": Cell(text=f"{_span(searches['trials'])}{apart}", run_ids=tune_ids),
+                "trials": Cell(text=f"{_span(searches['trials'])}{_times(searches)}", run_ids=tried),
                 "rates": Cell(text=_span(searches["rates"])),
-                "range": Cell(text=_range(first)),
+                "range": Cell(text=f"{first['lr_low']:.2g} to {first['lr_high']:.2g}{extended}"),
                 "search": Cell(text=first["search"] or "nothing"),
                 "tuning": Cell(value=float(searches["tuning_seconds"].sum())),
-                "edge": Cell(text=_ends(told)),
+                "edge": Cell(
+                    text=", ".join([f"rate {end}" for end in _named(told["edge"])] + _named(told["ends"])) or "no"
+                ),
             }
     return cells | _setting(runs[runs["status"] == "ok"])
 
@@ -140,13 +156,12 @@ def _span(counts: pd.Series) -> str:
     return f"{low}" if low == high else f"{low} to {high}"
 
 
-def _ends(told: pd.DataFrame) -> str:
-    rates = [f"rate {edge}" for edge in sorted(set(told["edge"]) - {""})]
-    return ", ".join(rates + sorted(set(told["ends"]) - {""})) or "no"
+def _times(rows: pd.DataFrame) -> str:
+    return f" × {len(rows)}" if len(rows) > 1 else ""
 
 
-def _range(told: pd.Series) -> str:
-    return f"{told['lr_low']:.2g} to {told['lr_high']:.2g}" + (" (extended)" if told["extended"] else "")
+def _named(ends: pd.Series) -> list[str]:
+    return sorted(set(ends) - {""})
 
 
 def _setting(runs: pd.DataFrame) -> dict[str, Cell]:
@@ -154,29 +169,7 @@ def _setting(runs: pd.DataFrame) -> dict[str, Cell]:
     if runs.empty:
         return {}
     rows = runs.to_dict("records")
-
-    def every(shown: Callable[[dict[Hashable, Any]], str]) -> Cell:
-        return Cell(text=" / ".join(sorted({shown(row) for row in rows})))
-
     changed = sum(bool(row["dirty"]) for row in rows)
-    return {
-        "backbone": every(_backbone),
-        "size": every(lambda row: f"{row['image_size']:.0f}"),
-        "crop": every(_crop),
-        "pooling": every(lambda row: row["pooling"]),
-        "batch_norm": every(lambda row: row["batch_norm"]),
-        "dimensions": every(lambda row: f"{row['embedding_dim']:.0f}"),
-        "batch": every(lambda row: f"{row['batch_size']:.0f} ({row['per_class']:.0f} per class)"),
-        "commit": every(lambda row: row["commit"][:8] or "none"),
-        "device": every(lambda row: caption.device(*(row[name] for name in caption.DEVICE))),
-        "dirty": Cell(text="no" if not changed else "all" if changed == len(rows) else f"{changed} of {len(rows)}"),
-    }
-
-
-def _backbone(row: dict[Hashable, Any]) -> str:
-    weights = "ImageNet" if row["pretrained"] else "scratch"
-    return f"{row['backbone']} ({weights}{', frozen' if row['lane'] == 'frozen' else ''})"
-
-
-def _crop(row: dict[Hashable, Any]) -> str:
-    return f"crop from {row['crop_scale']:g}" if row["augmentation"] == "crop" else row["augmentation"]
+    texts = {key: " / ".join(sorted({shown(row) for row in rows})) for key, (_, _, shown) in SETTING.items()}
+    texts["dirty"] = "no" if not changed else "all" if changed == len(rows) else f"{changed} of {len(rows)}"
+    return {key: Cell(text=text) for key, text in texts.items()}

@@ -40,7 +40,7 @@ def _table(dataset: str, found: list[Retrieved], scale: str) -> Table:
     sections = tuple(Section(f"protocol {kept.protocol}", tuple(_rows(kept))) for kept in found)
     words = f"The pairs of classes that each method confuses most: study {found[0].study}, data set {dataset}."
     queries = f"{len(found[0].queries)} queries."
-    return Table("confusions", dataset, COLUMNS, sections, (words, CAPTION, queries, caption.SCALES.get(scale, "")))
+    return Table("confusions", dataset, COLUMNS, sections, (words, CAPTION, queries, caption.scale(scale)))
 
 
 def _rows(kept: Retrieved) -> list[Row]:

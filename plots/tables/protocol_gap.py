@@ -10,11 +10,12 @@ import pandas as pd
 from benchmark.errors import UserError
 from plots import style
 from plots.catalogue import made_from
-from plots.data import Results, datasets, final, finished, seeds_by, variant_values
+from plots.data import Results, datasets, final, finished, seeds_by
 from plots.stats import holm, paired, t_interval
 from plots.tables import _caption as caption
-from plots.tables._leaderboard import METRIC, SEPARATOR, known
+from plots.tables._cells import METRIC, known, measured
 from plots.tables._table import Cell, Column, Row, Section, Table
+from plots.tables.leaderboard import SEPARATOR, contenders, title
 
 PROTOCOLS = ("test", "validation")
 COLUMNS = (
@@ -41,15 +42,13 @@ CAPTION = (
 def protocol_gap(results: Results) -> list[Table]:
     tables = []
     for study, alike in results.distinct().items():
-        runs = final(results.frame(study))
-        runs = runs.assign(contender=runs["method"] + SEPARATOR + runs["variant"])
+        runs = contenders(final(results.frame(study)))
         for dataset in datasets(runs):
             table = _table(study, alike, dataset, runs[runs["dataset"] == dataset], results.scale)
             tables += [table] if table else []
     if not tables:
-        raise UserError(
-            f"no study at scale {results.scale!r} has finished runs under both protocols ({results.command('main')})"
-        )
+        why = f"no study at scale {results.scale!r} has finished runs under both protocols"
+        raise UserError(f"{why} ({results.command('main')})")
     return tables
 
 
@@ -64,7 +63,7 @@ def _table(study: str, alike: list[str], dataset: str, runs: pd.DataFrame, scale
     names = sorted(gaps.index, key=lambda name: (order.index(name.split(SEPARATOR)[0]), name))
     rows = [_row(name, gaps.loc[name], adjusted[name], scores, sides, dataset, scale) for name in names]
     words = f"The price of selecting on the test set: study {study}, data set {dataset}."
-    end = (*CAPTION, caption.SCALES.get(scale, f"Scale {scale}."))
+    end = (*CAPTION, caption.scale(scale))
     return Table(
         "protocol_gap", f"{study}, {dataset}", COLUMNS, (Section("", tuple(rows)),),
         (words, *sentences(gaps, scores), *caption.same_runs(alike), *end),
@@ -72,24 +71,15 @@ def _table(study: str, alike: list[str], dataset: str, runs: pd.DataFrame, scale
 
 
 def compared(test: pd.DataFrame, validation: pd.DataFrame) -> pd.DataFrame:
-    """Per method, test − validation on shared seeds: difference, half, n, p, the rank under each, and if it
-    changes.
+    """Per method, test − validation on shared seeds: difference, half, n, p, the rank under each, and if it changes.
 
-    Both frames: one row a seed, one column a method. Ranks count from 1 (best mean) over the methods that
-    both have.
+    Both frames: one row a seed, one column a method. Ranks count from 1 (best mean) over the methods that both have.
     """
     methods = [name for name in test.columns if name in validation.columns]
-    ranks = {
-        "rank_test": test[methods].mean().rank(ascending=False, method="min"),
-        "rank_validation": validation[methods].mean().rank(ascending=False, method="min"),
-    }
-    rows = []
-    for name in methods:
-        gap = paired(test[name], validation[name])
-        rows.append((gap.mean, gap.half, gap.n, gap.p))
-    frame = pd.DataFrame(rows, index=pd.Index(methods, name="method"), columns=["difference", "half", "n", "p"])
-    frame = frame.assign(**ranks)
-    return frame.assign(changed=frame["rank_test"] != frame["rank_validation"])
+    frame = pd.DataFrame([paired(test[name], validation[name]) for name in methods], pd.Index(methods, name="method"))
+    for side, scores in zip(PROTOCOLS, (test, validation), strict=True):
+        frame[f"rank_{side}"] = scores[methods].mean().rank(ascending=False, method="min")
+    return frame.rename(columns={"mean": "difference"}).assign(changed=lambda f: f["rank_test"] != f["rank_validation"])
 
 
 def sentences(gaps: pd.DataFrame, scores: "Sides") -> list[str]:
@@ -119,21 +109,15 @@ Sides = dict[str, pd.DataFrame]  # protocol → runs or scores
 
 
 def _row(name: str, gap: pd.Series, p: float, scores: Sides, sides: Sides, dataset: str, scale: str) -> Row:
-    method, _, variant = name.partition(SEPARATOR)
-    cells = {}
-    for side in PROTOCOLS:
-        mean = t_interval(scores[side][name].dropna())
-        ids = tuple(sides[side][sides[side]["contender"] == name]["run_id"])
-        cells[side] = Cell(mean.mean, known(mean.half), mean.n, run_ids=ids)
-    last = t_interval(_last(sides["test"][sides["test"]["contender"] == name]))
+    mine = {side: runs[runs["contender"] == name] for side, runs in sides.items()}
+    cells = {side: measured(scores[side][name], runs["run_id"]) for side, runs in mine.items()}
+    last = t_interval(_last(mine["test"]))
     cells |= {
         "last": Cell(known(100 * last.mean), known(100 * last.half), last.n, run_ids=cells["test"].run_ids),
         "gap": Cell(known(gap["difference"]), known(gap["half"]), int(gap["n"])),
         "p": Cell(float(p), text="< 0.001" if p < 0.001 else ""),
-        "rank_test": Cell(float(gap["rank_test"])),
-        "rank_validation": Cell(float(gap["rank_validation"])),
+        **{rank: Cell(float(gap[rank])) for rank in ("rank_test", "rank_validation")},
         "changed": Cell(text="yes" if gap["changed"] else "no"),
     }
-    words = ", ".join(f"{key} {value}" for key, value in variant_values(variant).items())
-    keys = {"dataset": dataset, "scale": scale, "method": method, "variant": variant}
-    return Row(style.title(method) + (f" ({words})" if words else ""), cells, keys)
+    method, _, variant = name.partition(SEPARATOR)
+    return Row(title(name), cells, {"dataset": dataset, "scale": scale, "method": method, "variant": variant})

@@ -4,19 +4,18 @@
 published only stand below, each with the reason why it is not trained here.
 """
 
-import math
-
 import pandas as pd
 
 import baselines
 from benchmark.errors import UserError
 from plots import style
 from plots.catalogue import made_from
-from plots.data import Results, datasets, finished
+from plots.data import Results, finished
 from plots.tables import _caption as caption
-from plots.tables import _published as published
-from plots.tables._leaderboard import Leaderboard, known, leaderboards
+from plots.tables import published
+from plots.tables._cells import known
 from plots.tables._table import Cell, Column, Row, Section, Table
+from plots.tables.leaderboard import Leaderboard, by_dataset
 
 CLAIMS = ("cub", "cars")
 UNIT = "contrastive"  # whose step the others' time is measured in
@@ -30,24 +29,11 @@ CAPTION = (
 
 @made_from("reality_check")
 def reality_check(frame: pd.DataFrame, results: Results) -> list[Table]:
-    boards: dict[str, list[Leaderboard]] = {}
-    for board in leaderboards(frame):
-        boards.setdefault(board.dataset, []).append(board)
+    boards = by_dataset(frame)
     if not boards:
-        raise UserError(
-            f"no two methods of study 'reality_check' have finished at scale {results.scale!r} "
-            f"({results.command('reality_check')})"
-        )
-    return [
-        _table(name, boards[name], frame[frame["dataset"] == name], results.scale)
-        for name in datasets(frame)
-        if name in boards
-    ]
-
-
-def best_first(boards: list[Leaderboard]) -> list[str]:
-    """Methods by their mean under the protocol that chooses on held-out classes, where it was run."""
-    return max(boards, key=lambda board: board.protocol).ordered()
+        why = f"no two methods of study 'reality_check' have finished at scale {results.scale!r}"
+        raise UserError(f"{why} ({results.command('reality_check')})")
+    return [_table(name, boards[name], frame[frame["dataset"] == name], results.scale) for name in boards]
 
 
 def _table(dataset: str, boards: list[Leaderboard], runs: pd.DataFrame, scale: str) -> Table:
@@ -62,7 +48,8 @@ def _table(dataset: str, boards: list[Leaderboard], runs: pd.DataFrame, scale: s
     claims = published.claimed()
     done = finished(runs)
     unit = done[done["method"] == UNIT]["step_seconds"].median()
-    names = best_first(boards)
+    # By the mean under the protocol that chooses on held-out classes, where it was run.
+    names = max(boards, key=lambda board: board.protocol).ordered()
     names += sorted(set(done["method"]) - set(names))
     rows = [_row(name, boards, done[done["method"] == name], unit, claims, scale) for name in names]
     untrained = claims[claims["note"].str.startswith("published only: ")]
@@ -74,7 +61,7 @@ def _table(dataset: str, boards: list[Leaderboard], runs: pd.DataFrame, scale: s
     words += [f"{board.place()}: {' '.join(board.sentences())}" for board in boards]
     words += [caption.INTERVAL, *CAPTION]
     words += [caption.protocol(board.protocol, runs) for board in boards]
-    words += [caption.setting(done), caption.SCALES.get(scale, f"Scale {scale}.")]
+    words += [caption.setting(done), caption.scale(scale)]
     sections = (Section("", tuple(rows)), Section("published only, not trained here", tuple(only)))
     return Table("reality_check", dataset, columns, sections, tuple(words))
 
@@ -85,18 +72,10 @@ def _row(
     mine = claims[claims["method"] == name]
     cells = _card(name) | _claims(mine)
     parameters, step = done["loss_parameters"].max(), done["step_seconds"].median()
-    if not math.isnan(parameters):
-        cells["parameters"] = Cell(float(parameters))
-    if not math.isnan(step / unit):
-        cells["step"] = Cell(float(step / unit))
+    cells |= {"parameters": Cell(known(parameters)), "step": Cell(known(step / unit))}
     for board in boards:
-        if name in board.scores:
-            mean, best = board.mean(name), name == board.best
-            tied = not best and not board.told.loc[name, "separable"]
-            ids = tuple(board.of(name)["run_id"])
-            cells[board.protocol] = Cell(mean.mean, known(mean.half), mean.n, best=best, tied=tied, run_ids=ids)
-        else:
-            cells[board.protocol] = Cell(missing=True, notes=("no finished run",))
+        missing = Cell(missing=True, notes=("no finished run",))
+        cells[board.protocol] = board.cell(name) if name in board.scores else missing
     notes = tuple(dict.fromkeys(note for note in mine["note"] if note))
     return Row(style.title(name), cells, {"dataset": boards[0].dataset, "scale": scale, "method": name}, notes)
 

@@ -13,15 +13,15 @@ from benchmark.errors import UserError
 from plots import style
 from plots.catalogue import made_from
 from plots.data import Results, datasets, final, seeds_by
-from plots.stats import separable, slopes, t_interval
+from plots.stats import slopes
 from plots.tables import _caption as caption
-from plots.tables._leaderboard import METRIC, known
+from plots.tables._cells import METRIC, marks, measured
 from plots.tables._table import Cell, Column, Row, Section, Table
 
 CAPTION = (
     "Points of R@1 lost, mean ± half-width of the 95 % t-interval over seeds: a straight line is fitted within "
-    "each seed over all levels. Bold: the smallest loss; ≈: not separable from it (paired t-tests on shared "
-    "seeds, Holm over all pairs, 5 %). A line is a summary, not a law: see the figure for the levels.",
+    f"each seed over all levels. Bold: the smallest loss; {caption.SEPARABLE} "
+    "A line is a summary, not a law: see the figure for the levels.",
 )
 
 
@@ -43,81 +43,70 @@ DISTURBANCES = (
 )
 
 
+Scores = dict[str, pd.DataFrame]  # method → percent by seed (rows) and level (columns, from the mildest on)
+
+
 @made_from("", "robustness")
 def robustness_slopes(results: Results) -> list[Table]:
     tables = []
     for study in results.studies():
         runs = final(results.frame(study))
-        for dataset in datasets(runs):
-            table = _table(study, dataset, runs[runs["dataset"] == dataset], results.scale)
-            tables += [table] if table else []
+        tables += [_table(study, name, runs[runs["dataset"] == name], results.scale) for name in datasets(runs)]
+    tables = [table for table in tables if table.sections]
     if not tables:
-        raise UserError(
-            f"no study at scale {results.scale!r} varies the noise or the number of training classes "
-            f"({results.command('robustness')})"
-        )
+        why = f"no study at scale {results.scale!r} varies the noise or the number of training classes"
+        raise UserError(f"{why} ({results.command('robustness')})")
     return tables
 
 
-def _table(study: str, dataset: str, runs: pd.DataFrame, scale: str) -> Table | None:
+def _table(study: str, dataset: str, runs: pd.DataFrame, scale: str) -> Table:
     columns: dict[str, Column] = {}
     sections = []
     for (protocol, setting), part in runs.groupby(["protocol", "setting"], sort=True):
-        cells: dict[str, dict[str, Cell]] = {name: {} for name in style.ordered(part["method"])}
+        cells: dict[str, dict[str, Cell]] = {}
         for disturbance, rows, scores in disturbed(part):
             made = _columns(disturbance, scores)
             columns |= {column.key: column for column in made}
-            for name, of_method in _cells(disturbance, rows, scores, made).items():
-                cells[name] |= of_method
+            for name, of_method in _cells(disturbance, rows, scores).items():
+                shown = {column.key: of_method[column.key] for column in made if column.key in of_method}
+                cells[name] = cells.get(name, {}) | shown
         keys = {"dataset": dataset, "protocol": str(protocol), "scale": scale}
-        filled = [Row(style.title(n), c, keys | {"method": n}) for n, c in cells.items() if c]
-        if filled:
-            sections.append(Section(f"protocol {protocol}, setting {setting}", tuple(filled)))
-    if not sections:
-        return None
-    words = (f"Robustness of the methods of study {study}, data set {dataset}.", *_levels(runs))
-    footer = (*CAPTION, caption.SCALES.get(scale, f"Scale {scale}."))
-    part_ = f"{study}, {dataset}"
-    return Table("robustness_slopes", part_, tuple(columns.values()), tuple(sections), (*words, *footer))
+        filled = [Row(style.title(name), cells[name], keys | {"method": name}) for name in style.ordered(cells)]
+        sections += [Section(f"protocol {protocol}, setting {setting}", tuple(filled))] if filled else []
+    levels = [f"{one.title} {', '.join(map(one.shown, _levels(scores)))}" for one, _, scores in disturbed(runs)]
+    words = (f"Robustness of the methods of study {study}, data set {dataset}.", f"Levels: {'; '.join(levels)}.")
+    end = (*CAPTION, caption.scale(scale))
+    return Table("robustness_slopes", f"{study}, {dataset}", (*columns.values(),), tuple(sections), (*words, *end))
 
 
-Scores = dict[str, pd.DataFrame]  # method → percent by seed (rows) and level (columns, from the mildest on)
+def _levels(scores: Scores) -> list[float]:
+    return sorted({float(level) for table in scores.values() for level in table.columns})
 
 
 def _columns(disturbance: Disturbance, scores: Scores) -> list[Column]:
     """The slope, and R@1 at both ends of the disturbance."""
-    levels = sorted({float(level) for table in scores.values() for level in table.columns})
-    made = [Column(disturbance.field, f"lost per {disturbance.unit}", disturbance.title, digits=2)]
-    for level in (levels[0], levels[-1]):
-        title = f"R@1 at {disturbance.shown(level)}"
-        made.append(Column(f"{disturbance.field} {level:g}", title, disturbance.title))
-    return made
+    field, group, levels = disturbance.field, disturbance.title, _levels(scores)
+    ends = [
+        Column(f"{field} {level:g}", f"R@1 at {disturbance.shown(level)}", group) for level in (levels[0], levels[-1])
+    ]
+    return [Column(field, f"lost per {disturbance.unit}", group, digits=2), *ends]
 
 
-def _cells(
-    disturbance: Disturbance, rows: pd.DataFrame, scores: Scores, columns: list[Column]
-) -> dict[str, dict[str, Cell]]:
+def _cells(disturbance: Disturbance, rows: pd.DataFrame, scores: Scores) -> dict[str, dict[str, Cell]]:
+    """The slope and every level, by the keys of their columns."""
+    field = disturbance.field
     fitted = pd.DataFrame({name: slopes(levels, disturbance.per) for name, levels in scores.items()})
-    fitted = fitted.dropna(axis=1, how="all")
-    compared = fitted.shape[1] > 1
-    told = separable(fitted)["separable"] if compared else pd.Series(dtype=bool)
-    best = fitted.mean().idxmax() if compared else None
+    marked = marks(fitted.dropna(axis=1, how="all"))
     cells: dict[str, dict[str, Cell]] = {}
     for name, levels in scores.items():
         mine = rows[rows["method"] == name]
-        cells[name] = {}
-        if name in fitted:
-            slope = t_interval(fitted[name].dropna())
-            tied = compared and name != best and not told[name]
-            cells[name][disturbance.field] = Cell(
-                -slope.mean, known(slope.half), slope.n,
-                best=name == best, tied=tied, run_ids=tuple(mine["run_id"]),
-            )  # fmt: skip
-        for level, values in levels.items():
-            mean = t_interval(values.dropna())
-            ids = tuple(mine[mine[disturbance.field] == level]["run_id"])
-            cell = Cell(mean.mean, known(mean.half), mean.n, run_ids=ids)
-            cells[name] |= {c.key: cell for c in columns if c.key == f"{disturbance.field} {level:g}"}
+        cells[name] = {
+            f"{field} {level:g}": measured(values, mine[mine[field] == level]["run_id"])
+            for level, values in levels.items()
+        }
+        if name in marked:
+            slope = measured(-fitted[name], mine["run_id"], **marked[name])
+            cells[name] = {field: slope} | cells[name]
     return cells
 
 
@@ -146,11 +135,3 @@ def _mildest(runs: pd.DataFrame, field: str) -> float:
     if field != "train_classes":
         return values.min()
     return 0 if 0 in values else values.max()
-
-
-def _levels(runs: pd.DataFrame) -> list[str]:
-    found = []
-    for disturbance, _, scores in disturbed(runs):
-        levels = sorted({level for table in scores.values() for level in table.columns})
-        found.append(f"{disturbance.title} {', '.join(map(disturbance.shown, levels))}")
-    return [f"Levels: {'; '.join(found)}."] if found else []

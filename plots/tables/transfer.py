@@ -9,16 +9,15 @@ import pandas as pd
 from benchmark.errors import UserError
 from plots import style
 from plots.catalogue import made_from
-from plots.data import Results, datasets, final, seeds_by
-from plots.stats import separable, t_interval
+from plots.data import Results, datasets, final, finished, seeds_by
 from plots.tables import _caption as caption
-from plots.tables._leaderboard import METRIC, known
+from plots.tables._cells import METRIC, marks, measured
 from plots.tables._table import Cell, Column, Row, Section, Table
 
 CAPTION = (
     "R@1 on the test classes of the data set named above a column, in percent, mean ± half-width of the 95 % t-interval over "
-    "seeds; trained on the data set of the section. Bold: the best mean; ≈: not separable from it (paired t-tests on shared "
-    "seeds, Holm over all pairs, 5 %). Mean rank: over the targets that were not trained on, 1 is best."
+    f"seeds; trained on the data set of the section. Bold: the best mean; {caption.SEPARABLE} "
+    "Mean rank: over the targets that were not trained on, 1 is best."
 )
 
 
@@ -26,48 +25,32 @@ CAPTION = (
 def transfer(frame: pd.DataFrame, results: Results) -> list[Table]:
     runs = final(frame)
     runs = runs.assign(target=runs["judged_on"].where(runs["judged_on"].fillna("") != "", runs["dataset"]))
-    tables = []
-    for protocol, part in runs.groupby("protocol", sort=True):
-        table = _table(str(protocol), part, results.scale)
-        tables += [table] if table else []
+    found = [_table(str(protocol), part, results.scale) for protocol, part in runs.groupby("protocol", sort=True)]
+    tables = [table for table in found if table.sections]
     if not tables:
         raise UserError("study 'transfer' has no finished runs (python -m benchmark run transfer)")
     return tables
 
 
-def _table(protocol: str, runs: pd.DataFrame, scale: str) -> Table | None:
-    sources = datasets(runs)
-    targets = datasets(runs.drop(columns="dataset").rename(columns={"target": "dataset"}))
-    cells: dict[str, dict[str, dict[str, Cell]]] = {source: {} for source in sources}
-    ranks: dict[str, list[pd.Series]] = {source: [] for source in sources}
-    for (source, target), part in runs.groupby(["dataset", "target"], sort=False):
-        scores = 100 * seeds_by(part, "method", METRIC)
-        if scores.empty:
-            continue
-        told = separable(scores)["separable"] if scores.shape[1] > 1 else pd.Series(False, scores.columns)
-        best = scores.mean().idxmax()
-        if source != target:
-            ranks[str(source)].append(scores.mean().rank(ascending=False, method="min"))
-        for method in scores:
-            mean, mine = t_interval(scores[method].dropna()), part[part["method"] == method]
-            cells[str(source)].setdefault(str(method), {})[str(target)] = Cell(
-                mean.mean, known(mean.half), mean.n, best=method == best, tied=method != best and not told[method],
-                run_ids=tuple(mine["run_id"]),
-            )  # fmt: skip
+def _table(protocol: str, runs: pd.DataFrame, scale: str) -> Table:
     sections = []
-    for source in sources:
-        mean_ranks = pd.concat(ranks[source], axis=1).mean(axis=1) if ranks[source] else pd.Series(dtype=float)
-        rows = []
-        for method in style.ordered(cells[source]):
-            rank = {"rank": Cell(float(mean_ranks[method]))} if method in mean_ranks else {}
-            keys = {"dataset": source, "protocol": protocol, "scale": scale, "method": method}
-            rows.append(Row(style.title(method), cells[source][method] | rank, keys))
-        if rows:
-            sections.append(Section(f"trained on {source}", tuple(rows)))
-    if not sections:
-        return None
+    for source in datasets(runs):
+        cells: dict[str, dict[str, Cell]] = {}
+        ranks = []
+        for target, part in runs[runs["dataset"] == source].groupby("target"):
+            scores = 100 * seeds_by(part, "method", METRIC)
+            if source != target and len(scores):
+                ranks.append(scores.mean().rank(ascending=False, method="min"))
+            for method, marked in marks(scores).items():
+                ids = part[part["method"] == method]["run_id"]
+                cells.setdefault(str(method), {})[str(target)] = measured(scores[method], ids, **marked)
+        for method, rank in pd.concat(ranks, axis=1).mean(axis=1).items() if ranks else ():
+            cells[str(method)]["rank"] = Cell(float(rank))
+        keys = {"dataset": source, "protocol": protocol, "scale": scale}
+        rows = [Row(style.title(name), cells[name], keys | {"method": name}) for name in style.ordered(cells)]
+        sections += [Section(f"trained on {source}", tuple(rows))] if rows else []
+    targets = datasets(runs[["target"]].rename(columns={"target": "dataset"}))
     columns = (*(Column(name, name, "judged on", shaded=True) for name in targets), Column("rank", "mean rank"))
     words = f"Trained on one data set, judged on others: protocol {protocol}."
-    done = runs[runs["status"] == "ok"]
-    end = (CAPTION, caption.setting(done), caption.SCALES.get(scale, f"Scale {scale}."))
+    end = (CAPTION, caption.setting(finished(runs)), caption.scale(scale))
     return Table("transfer", f"protocol {protocol}", columns, tuple(sections), (words, *end))

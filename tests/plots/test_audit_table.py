@@ -16,11 +16,10 @@ from plots.data import Results
 from plots.figures.methods import tuning_curves
 from plots.stats import paired
 from plots.tables._audit_warnings import audit_warnings
-from plots.tables._leaderboard import leaderboards
 from plots.tables.audit import audit
+from plots.tables.leaderboard import leaderboards, verdicts
 from plots.tables.protocol_gap import protocol_gap
 from plots.tables.robustness_slopes import robustness_slopes
-from plots.tables.verdicts import verdicts
 
 
 @pytest.fixture(scope="module")

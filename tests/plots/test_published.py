@@ -3,7 +3,7 @@
 import pytest
 
 from benchmark.errors import UserError
-from plots.tables import _published as published
+from plots.tables import published
 
 # Table, data set, metric, rows and sum of the paper's columns, added up from its LaTeX and not from our CSV.
 TOTALS = [

@@ -6,7 +6,7 @@ from figure_factory import rehearse
 import baselines
 from plots.catalogue import entries
 from plots.data import Results
-from plots.tables import _published as published
+from plots.tables import published
 from plots.tables._table import shown
 
 

@@ -41,11 +41,61 @@ def seeds_by_methods(generator, runs, n, methods, shift=0.0):
     return [pd.DataFrame(x, columns=names) for x in noise]
 
 
-@pytest.mark.parametrize("reference", [None, "m0"])
-def test_equal_methods_are_rarely_called_separable(reference):
-    tables = seeds_by_methods(numpy_generator("equal", reference), FEWER, 5, 6)
-    false = share(stats.separable(table, reference)["separable"].any() for table in tables)
-    assert false <= 0.05 + 0.03
+@pytest.mark.parametrize(("methods", "n", "deviations"), [(6, 5, "equal"), (6, 3, "unequal"), (38, 5, "equal")])
+def test_the_true_best_is_rarely_called_separable_from_the_best(methods, n, deviations):
+    """All means are equal: the hardest case, in which each is a true best; one of them is looked at."""
+    generator = numpy_generator("equal", methods, n, deviations)
+    noise = generator.normal(size=(RUNS // 2, n, methods)) + 3 * generator.normal(size=(RUNS // 2, n, 1))
+    noise *= 1 if deviations == "equal" else np.geomspace(1, 20, methods)
+    false = share(stats.separable(pd.DataFrame(scores))["separable"].iloc[0] for scores in noise)
+    assert false <= 0.05 + 0.02
+
+
+def test_one_method_far_below_37_others_is_told_apart_with_five_seeds():
+    """The table of all methods has many rows and few seeds; `untrained` must not pass for the best there."""
+    tables = seeds_by_methods(numpy_generator("far below"), FEWER, 5, 38, shift=-10.0)
+    told = [stats.separable(table)["separable"] for table in tables]
+    assert share(one["m0"] for one in told) > 0.99
+    assert share(one.drop("m0").mean() for one in told) < 0.05
+
+
+@given(st.integers(0, 10**6), st.integers(2, 6), st.integers(2, 9))
+def test_who_is_told_apart_depends_on_neither_order_nor_the_luck_of_seeds_and_survives_without_the_worst(
+    seed, n, methods
+):
+    generator = np.random.default_rng(seed)
+    x = generator.normal(size=(n, methods)) + np.linspace(0, 8, methods)
+    scores = pd.DataFrame(x, columns=[f"m{i}" for i in range(methods)])
+    told = stats.separable(scores)
+    shuffled = scores.iloc[:, generator.permutation(methods)].iloc[generator.permutation(n)]
+    luck = scores + generator.normal(size=(n, 1)) * 10
+    for other in (shuffled, luck):
+        again = stats.separable(other).loc[told.index]
+        assert np.allclose(again["p"], told["p"])
+        assert (again["separable"] == told["separable"]).all()
+    worst = scores.mean().idxmin()
+    fewer = stats.separable(scores.drop(columns=worst))["separable"]
+    assert fewer[told["separable"].drop(worst)].all()
+    assert not told.loc[scores.mean().idxmax(), "separable"]
+
+
+def test_separable_is_what_the_paired_tests_say_one_by_one():
+    scores = seeds_by_methods(numpy_generator("literal"), 1, 5, 7, shift=2.0)[0]
+    scores.iloc[0, 1] = scores.iloc[3:, 2] = np.nan  # runs that failed
+    for name, p in stats.separable(scores)["p"].items():
+        tests = [stats.paired(scores[other], scores[name]) for other in scores if other != name]
+        above = [one.p / 2 if one.mean > 0 else 1 - one.p / 2 for one in tests]
+        assert p == pytest.approx(min(1.0, 6 * min(above)))
+
+
+def test_too_few_shared_seeds_tell_nothing_apart_and_three_equal_differences_do():
+    base = pd.Series([60.0, 70.0, 65.0])
+    constant = pd.DataFrame({"a": base + 5, "b": base, "equal": base + 5})
+    assert list(stats.separable(constant)["separable"]) == [False, True, False]
+    assert not stats.separable(constant[:2])["separable"].any()  # two seeds that agree are a coincidence
+    apart = pd.DataFrame({"a": [90.0, 90.1, 90.0, np.nan, np.nan], "b": [np.nan, np.nan, 1.0, 1.1, 1.0]})
+    assert not stats.separable(apart)["separable"].any()  # one shared seed
+    assert not stats.separable(constant[["b"]])["separable"].any()  # nobody to be compared with
 
 
 def test_pairing_by_seed_finds_a_difference_that_the_luck_of_seeds_hides():
@@ -55,9 +105,10 @@ def test_pairing_by_seed_finds_a_difference_that_the_luck_of_seeds_hides():
 
 def test_methods_are_compared_on_the_seeds_that_both_have():
     scores = pd.DataFrame({"a": [1.0, 2.0, 3.0, np.nan], "b": [0.0, 1.1, 1.9, 50.0]})
-    row = stats.separable(scores, "a").loc["b"]
-    assert row["n"] == 3
-    assert row["difference"] == pytest.approx(1.0)
+    told = stats.separable(scores)
+    assert told.loc["a", "n"] == 3
+    assert told.loc["a", "difference"] == pytest.approx(-1.0)  # to b, which has the best mean by its fourth seed
+    assert (told.loc["b", "separable"], told.loc["a", "separable"]) == (True, False)
 
 
 def test_two_seeds_that_agree_by_rounding_separate_nothing():
@@ -99,10 +150,19 @@ def test_the_seeds_to_add_give_the_power_that_was_asked_for(effect):
     needed = next(k for k in itertools.count(3) if stats.power_of_t(effect, k) >= 0.8)
     assert stats.more_seeds(seen, seen * 0) == max(0, needed - n)
     hits = share(
-        stats.paired(pd.Series(generator.normal(effect, 1, needed)), pd.Series(np.zeros(needed))).p < 0.05
+        stats.separable(pd.DataFrame({"a": generator.normal(effect, 1, needed), "b": 0.0})).loc["b", "separable"]
         for _ in range(600)
     )
     assert hits == pytest.approx(0.8, abs=0.05)
+
+
+def test_the_seeds_to_add_tell_a_method_apart_among_many():
+    """Planned against the best alone; that the others may tell it apart, too, only helps."""
+    methods, effect = 20, 1.5 / np.sqrt(2)
+    alpha = stats.ALPHA / (methods - 1)
+    needed = next(k for k in itertools.count(3) if stats.power_of_t(effect, k, alpha) >= 0.8)
+    noise = numpy_generator("power of many").normal(size=(FEWER, needed, methods)) + np.r_[-1.5, np.zeros(methods - 1)]
+    assert share(stats.separable(pd.DataFrame(x))["separable"].iloc[0] for x in noise) >= 0.8
 
 
 def test_the_more_alike_two_methods_are_the_more_seeds_are_asked_for():
@@ -111,6 +171,7 @@ def test_the_more_alike_two_methods_are_the_more_seeds_are_asked_for():
     assert asked == sorted(asked)
     assert stats.more_seeds(base + 1e-6, base * 0) is None
     assert stats.more_seeds(base[:2] + 1, base[:2] * 0) is None
+    assert stats.more_seeds(base - 3.0, base * 0) is None  # no seeds would show it above
 
 
 def test_the_gap_between_protocols_covers_the_truth_and_says_when_the_ranking_changes():

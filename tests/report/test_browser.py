@@ -133,7 +133,7 @@ def test_arrow_keys_move_between_cells_and_tab_leaves_the_table(opened):
 def test_csv_and_latex_can_be_copied(opened, results):
     from plots import render
     from plots.data import Results
-    from plots.tables.rankings import main
+    from plots.tables.layouts import main
 
     tab = opened(permissions=["clipboard-read", "clipboard-write"]).tab
     of_scale = Results(results, "quick")
