@@ -32,13 +32,19 @@ PROTOCOLS = {
 SCALES = {
     "quick": "Scale quick: a rehearsal, not evidence.",
     "laptop": "Scale laptop: this project's embedded data and small network, not the paper's setting.",
+    "photos": "Scale photos: the paper's photos, with a network that is not trained or only in its last stage, which is not "
+    "the paper's setting.",
     "paper": "Scale paper: the paper's data and setting.",
+}
+LANES = {
+    "frozen": "features frozen, only the head is trained",
+    "stage": "its last stage and the head are trained, on what lies before, computed once",
 }
 # What decides a run beside method, parameters and seed; rows that differ from the others get a footnote.
 FACTS = (
     "backbone", "pretrained", "lane", "embedding_dim", "pooling", "layer_norm", "projector", "image_size",
     "augmentation", "crop_scale", "batch_norm", "optimizer", "batch_size", "per_class", "sampler", "epochs",
-    "batches_per_epoch", "warm_epochs", "train_classes", "test_classes",
+    "batches_per_epoch", "warm_epochs", "train_classes", "test_classes", "views",
 )  # fmt: skip
 DEVICE = ("device", "precision_used", "deterministic")
 MISSING = "data/missing images"  # a metric of runs on data that lack some
@@ -150,14 +156,15 @@ def setting(runs: pd.DataFrame, varied: Iterable[str] = ()) -> str:
         fact[name] = "/".join(map(_plain, sorted(runs[name].dropna().unique())))
     weights = "ImageNet weights" if fact["pretrained"] == "True" else "from scratch"
     parts = [f"{fact['backbone']} ({weights})"]
-    if fact["lane"] == "frozen":
-        parts.append("features frozen, only the head is trained")
+    if fact["lane"] in LANES:
+        parts.append(LANES[fact["lane"]])
     parts.append(f"embedding {fact['embedding_dim']}")
     parts.append(f"{fact['pooling']} pooling" + (" and layer norm" if fact["layer_norm"] == "True" else ""))
     if fact["projector"] != "identity":
         parts.append(f"projector {fact['projector']}")
     crop = f" (scale {fact['crop_scale']}–1)" if fact["augmentation"] == "crop" else ""
-    parts.append(f"{fact['image_size']} px, augmentation {fact['augmentation']}{crop}")
+    views = f" in {fact['views']} views" if fact["views"] != "1" else ""
+    parts.append(f"{fact['image_size']} px, augmentation {fact['augmentation']}{crop}{views}")
     parts.append(f"batch norm {BATCH_NORM.get(fact['batch_norm'], fact['batch_norm'])}")
     parts.append(f"batch {fact['batch_size']}, {fact['per_class']} per class")
     batches = f" of {fact['batches_per_epoch']} batches" if fact["batches_per_epoch"] != "0" else ""
