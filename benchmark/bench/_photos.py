@@ -62,7 +62,7 @@ def _plain_features(spec: RunSpec, root: Path, worker: int, workers: int) -> Cal
     """As it was done first: batches of 64, layer by layer, memory handed back to the system."""
     import torch
 
-    from benchmark.datasets._folder import open_folder
+    from benchmark.datasets._own import open_folder
     from benchmark.images import loading, transforms
     from benchmark.training.model import POOLS, build_seeded_backbone
 
@@ -82,7 +82,7 @@ def _plain_features(spec: RunSpec, root: Path, worker: int, workers: int) -> Cal
 
 def _chunked_features(spec: RunSpec, root: Path, worker: int, workers: int) -> Callable[[], None]:
     memory.keep()
-    from benchmark.datasets._folder import open_folder
+    from benchmark.datasets._own import open_folder
     from benchmark.training.features import _images, _network, parts
 
     [part] = parts(open_folder(root / "photos"), spec, root)
@@ -176,7 +176,7 @@ def _whole_step(spec: RunSpec, root: Path, worker: int, workers: int) -> Callabl
     memory.keep()
     import torch
 
-    from benchmark.datasets._folder import open_folder
+    from benchmark.datasets._own import open_folder
     from benchmark.images import loading, transforms
     from benchmark.training.model import build_model, build_seeded_backbone
 

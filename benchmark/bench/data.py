@@ -48,7 +48,7 @@ def _index() -> list[Row]:
 def _packed() -> list[Row]:
     from PIL import Image
 
-    from benchmark.datasets._folder import open_folder
+    from benchmark.datasets._own import open_folder
     from benchmark.images import loading, packing, transforms
     from benchmark.planning import settings
     from benchmark.spec import RunSpec

@@ -117,7 +117,7 @@ def _lane(n: int, width: int, repeat: int) -> list[Row]:
     both = np.concatenate([labels, labels + labels.max(axis=0) + 1])
     names = tuple(tuple(map(str, range(y.max() + 1))) for y in both.T)
     images, side = ArraySource(np.empty((2 * n, 0), np.uint8)), np.arange(n)
-    birds = Dataset("cub", ("species", "family", "order"), both, names, side, side + n, None, images, "")
+    birds = Dataset("cub", ("species", "family", "order"), both, names, side, side + n, images, "")
     x = torch.randn(2 * n, width, generator=torch_generator("bench", n)).numpy()
     x += 3 * x[np.searchsorted(both[:, 0], both[:, 0])]  # those of a class have something in common
 

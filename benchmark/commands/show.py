@@ -28,8 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     from benchmark.commands import _contact_sheet as contact_sheet
     from benchmark.datasets import open_dataset
-    from benchmark.datasets._ceiling import ceiling
-    from benchmark.datasets._dataset import ArraySource
+    from benchmark.datasets._dataset import ArraySource, ceiling
     from benchmark.errors import UserError
     from benchmark.spec import RunSpec
     from benchmark.training import training_set as corruption

@@ -6,9 +6,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchmark.datasets._archive import assembled
 from benchmark.datasets._dataset import Dataset, FileSource
-from benchmark.datasets._tree import locate, rows
+from benchmark.datasets._tree import assembled, locate, rows
 from benchmark.errors import UserError
 
 ARCHIVE = (
