@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmark.bench import Row, row
-from benchmark.running import memory
+from benchmark.running import process
 from benchmark.spec import RunSpec
 
 IMAGES = 128
@@ -81,7 +81,7 @@ def _plain_features(spec: RunSpec, root: Path, worker: int, workers: int) -> Cal
 
 
 def _chunked_features(spec: RunSpec, root: Path, worker: int, workers: int) -> Callable[[], None]:
-    memory.keep()
+    process.keep_memory()
     from benchmark.datasets._own import open_folder
     from benchmark.training.features import _images, _network, parts
 
@@ -137,7 +137,7 @@ def _stage_model() -> Any:
 
 
 def _stage_step(spec: RunSpec, root: Path, worker: int, workers: int) -> Callable[[], None]:
-    memory.keep()
+    process.keep_memory()
     import torch
 
     from benchmark.training.features import Features
@@ -157,7 +157,7 @@ def _stage_step(spec: RunSpec, root: Path, worker: int, workers: int) -> Callabl
 
 
 def _stage_alone(spec: RunSpec, root: Path, worker: int, workers: int) -> Callable[[], None]:
-    memory.keep()
+    process.keep_memory()
     import torch
 
     model = _stage_model()
@@ -173,7 +173,7 @@ def _stage_alone(spec: RunSpec, root: Path, worker: int, workers: int) -> Callab
 
 
 def _whole_step(spec: RunSpec, root: Path, worker: int, workers: int) -> Callable[[], None]:
-    memory.keep()
+    process.keep_memory()
     import torch
 
     from benchmark.datasets._own import open_folder
@@ -193,16 +193,16 @@ def _timed(way: Callable[..., Callable[[], None]], spec: RunSpec, root: Path, wo
     context = multiprocessing.get_context("spawn")
     ready, times = context.Barrier(workers), context.Queue()
     arguments = [(way, spec, root, number, workers, ready, times) for number in range(workers)]
-    processes = [context.Process(target=_process, args=a) for a in arguments]
-    for process in processes:
-        process.start()
+    processes = [context.Process(target=_timed_here, args=a) for a in arguments]
+    for one in processes:
+        one.start()
     found = [times.get() for _ in processes]
-    for process in processes:
-        process.join()
+    for one in processes:
+        one.join()
     return min(max(rounds) for rounds in zip(*found, strict=True))
 
 
-def _process(way: Callable, spec: RunSpec, root: Path, number: int, workers: int, ready: Any, times: Any) -> None:
+def _timed_here(way: Callable, spec: RunSpec, root: Path, number: int, workers: int, ready: Any, times: Any) -> None:
     import torch
 
     torch.set_num_threads(1)

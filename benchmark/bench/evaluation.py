@@ -159,9 +159,9 @@ def _birds(n: int) -> np.ndarray:
 def _as_in_a_run() -> None:
     import torch
 
-    from benchmark.running import memory
+    from benchmark.running import process
 
-    memory.keep()
+    process.keep_memory()
     torch.set_num_threads(1)
 
 

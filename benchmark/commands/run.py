@@ -19,7 +19,7 @@ import sys
 
 from benchmark.commands import _options
 from benchmark.errors import FULL
-from benchmark.running.worker import THREAD_LIMITS
+from benchmark.running.process import THREAD_LIMITS
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from benchmark.errors import UserError
 from benchmark.planning.estimate import in_words
 from benchmark.planning.study import Study
-from benchmark.running import memory
+from benchmark.running import process
 from benchmark.running.pools import Pool
 from benchmark.spec import RunSpec
 
@@ -115,7 +115,7 @@ def _open(futures: list[Future], pool: Pool) -> bool:
 
 def compute(spec: RunSpec, data: Path, device: str | None) -> None:
     """A worker's part: takes chunks until none are left."""
-    memory.keep()
+    process.keep_memory()
     import torch
 
     from benchmark.datasets import open_dataset
