@@ -5,16 +5,14 @@ Seconds are processor time of the slowest one: on idle cores the time that passe
 """
 
 import multiprocessing
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmark.bench import Row, row
+from benchmark.bench import Row, photos, row
 from benchmark.running import process
 from benchmark.spec import RunSpec
 
@@ -29,23 +27,8 @@ STAGE = SPEC.replace(
 
 
 def run() -> list[Row]:
-    with photos() as root:
+    with photos(IMAGES, 500, 375) as root:  # as large as CUB's
         return [*_features(root, "efficientnet_lite0", 6), *_features(root, "resnet50", 3), *_stage(root)]
-
-
-@contextmanager
-def photos() -> Iterator[Path]:
-    """Noise of the size and the detail of CUB's photos."""
-    from PIL import Image
-
-    generator = np.random.Generator(np.random.PCG64(0))
-    with tempfile.TemporaryDirectory() as name:
-        for i in range(IMAGES):
-            rough = generator.integers(0, 256, (63, 83, 3), dtype=np.uint8)
-            place = Path(name) / "photos" / f"class{i % 8}" / f"{i}.jpg"
-            place.parent.mkdir(parents=True, exist_ok=True)
-            Image.fromarray(rough).resize((500, 375), Image.Resampling.BICUBIC).save(place, quality=90)
-        yield Path(name)
 
 
 def _features(root: Path, backbone: str, goal: float) -> list[Row]:

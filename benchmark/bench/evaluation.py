@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.bench import Row, row
+from benchmark.running import process
 from benchmark.seeds import torch_generator
 
 DIMENSIONS = 512
@@ -137,14 +138,8 @@ def _lane(n: int, width: int, repeat: int) -> list[Row]:
     return rows
 
 
-FAMILIES = (
-    (2, 29, 7, 1, 4, 2, 2, 21, 7, 1, 2, 1, 2, 2),
-    (1, 7),
-    (6,),
-    (1,),
-    (1,),
-    (1,),
-)  # species in those of each order
+# species in the families of each order
+FAMILIES = ((2, 29, 7, 1, 4, 2, 2, 21, 7, 1, 2, 1, 2, 2), (1, 7), (6,), (1,), (1,), (1,))
 
 
 def _birds(n: int) -> np.ndarray:
@@ -158,8 +153,6 @@ def _birds(n: int) -> np.ndarray:
 
 def _as_in_a_run() -> None:
     import torch
-
-    from benchmark.running import process
 
     process.keep_memory()
     torch.set_num_threads(1)
@@ -190,25 +183,14 @@ def _product(x, others=None) -> None:
 
 def _alternating(
     repeat: int, *works: Callable[[], object], clock: Callable[[], float] = time.perf_counter
-) -> tuple[list[float], float | None]:
+) -> tuple[list[float], float]:
     """The best time of each, and the memory in MB that they took beyond what was there before."""
     best = [float("inf")] * len(works)
-    before = _memory("VmRSS", reset=True)
+    process.reset_peak()
+    before = process.peak_mb(card=False)
     for _ in range(repeat):
         for i, work in enumerate(works):
             start = clock()
             work()
             best[i] = min(best[i], clock() - start)
-    after = _memory("VmHWM")
-    return best, None if before is None or after is None else after - before
-
-
-def _memory(field: str, reset: bool = False) -> float | None:
-    """A line of /proc/self/status in MB; None where there is no such file."""
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return None
-    if reset:
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak starts again from here
-    line = next(line for line in status.read_text(encoding="ascii").splitlines() if line.startswith(field))
-    return int(line.split()[1]) / 1024
+    return best, process.peak_mb(card=False) - before
