@@ -78,7 +78,8 @@ def measure(form: str, n: int, crowded: bool) -> Measured:
     """Seconds of the fastest step within half a second, and the memory of this process."""
     embeddings, labels = batch(n, crowded)
     step = step_of(form, classes=max(CLASSES, n // PER_CLASS))
-    before, start, times = peak_mb(card=False), time.perf_counter(), []
+    before, start = peak_mb(card=False), time.perf_counter()
+    times: list[float] = []
     while not times or time.perf_counter() - start < 0.5:
         times.append(best(lambda: step(embeddings, labels), 1))
     return min(times), peak_mb(card=False), peak_mb(card=False) - before
