@@ -19,6 +19,11 @@ from benchmark.planning.identity import EXECUTOR, code_of
 from benchmark.running import process, provenance
 from benchmark.spec import FIELDS, RunSpec
 
+PLAIN = (  # what a result may say as it is stored
+    "score", "best_epoch", "looks", "preparation", "step_seconds", "loss_parameters", "device", "precision_used",
+    "deterministic",
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Job:
@@ -83,21 +88,12 @@ def row(spec: RunSpec, result: dict[str, Any], job: Job) -> dict[str, Any]:
         "run_id": spec.run_id,
         "spec": spec.canonical(),
         "status": result["status"],
-        "score": result.get("score"),
-        "best_epoch": result.get("best_epoch"),
-        "looks": result.get("looks"),
         "metrics": list((result.get("metrics") or {}).items()),
         "curve": json.dumps(result.get("curve") or []),
         "histograms": json.dumps(result.get("histograms") or {}),
         "retrieved": json.dumps(result.get("retrieved") or {}, separators=(",", ":")),
         "error": result.get("error") or "",
         "fingerprint": result.get("fingerprint") or "",
-        "preparation": result.get("preparation"),
-        "step_seconds": result.get("step_seconds"),
-        "loss_parameters": result.get("loss_parameters"),
-        "device": result.get("device"),
-        "precision_used": result.get("precision_used"),
-        "deterministic": result.get("deterministic"),
         "seconds": 0.0,
         "peak_memory_mb": 0.0,
         "versions": json.dumps(versions, sort_keys=True),
@@ -107,7 +103,7 @@ def row(spec: RunSpec, result: dict[str, Any], job: Job) -> dict[str, Any]:
         "gpu": provenance.gpu(job.device),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    fields = {name: getattr(spec, name) for name in FIELDS}
+    fields = {name: result.get(name) for name in PLAIN} | {name: getattr(spec, name) for name in FIELDS}
     return about | fields | {"params": json.dumps(dict(spec.params), sort_keys=True, separators=(",", ":"))}
 
 
