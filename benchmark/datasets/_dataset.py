@@ -83,15 +83,14 @@ class Dataset:
 
     def summary(self) -> str:
         """Images and classes of each side, in one line."""
-        sides = [("train", self.train), ("test" if self.gallery is None else "query", self.query)]
-        sides += [] if self.gallery is None else [("gallery", self.gallery)]
-        counts = [
-            f"{side} {len(i):,} images of "
-            + " / ".join(f"{len(np.unique(self.labels[i, level])):,} {name}" for level, name in enumerate(self.levels))
-            for side, i in sides
-        ]
-        absent = [f"{self.missing:,} images are missing and left out"] if self.missing else []
-        return f"{self.name}: " + "; ".join(counts + absent)
+        told = []
+        sides = {"train": self.train, "test" if self.gallery is None else "query": self.query, "gallery": self.gallery}
+        for side, i in sides.items():
+            if i is not None:
+                counts = [f"{len(np.unique(self.labels[i, n])):,} {level}" for n, level in enumerate(self.levels)]
+                told.append(f"{side} {len(i):,} images of {' / '.join(counts)}")
+        told += [f"{self.missing:,} images are missing and left out"] if self.missing else []
+        return f"{self.name}: {'; '.join(told)}"
 
 
 @dataclass(frozen=True)
@@ -194,12 +193,8 @@ def ceiling(images: np.ndarray, labels: np.ndarray) -> float:
     A query fails for certain when other images equal it pixel by pixel and none of them has its label.
     images: (n, h, w, c) uint8; labels: (n,).
     """
-    groups: dict[bytes, list[int]] = defaultdict(list)
-    for i, image in enumerate(images):
-        groups[image.tobytes()].append(i)
-    lost = 0
-    for members in groups.values():
-        if len(members) > 1:
-            counts = Counter(labels[i] for i in members)
-            lost += sum(1 for n in counts.values() if n == 1)
+    groups: dict[bytes, Counter[int]] = defaultdict(Counter)
+    for image, label in zip(images, labels, strict=True):
+        groups[image.tobytes()][label] += 1
+    lost = sum(n == 1 for counts in groups.values() if counts.total() > 1 for n in counts.values())
     return 1 - lost / max(1, len(images))

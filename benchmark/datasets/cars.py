@@ -25,24 +25,15 @@ MARKERS = ("cars_annos.mat", "devkit/cars_meta.mat")
 COUNTS = {"training images": 8_054, "test images": 8_131, "training classes": 98, "test classes": 98}
 TWO_WORDS = ("AM General", "Aston Martin", "Land Rover")  # makes; all others are the first word of a name
 BODIES = ("Cab", "Convertible", "Coupe", "Hatchback", "Minivan", "SUV", "Sedan", "Van", "Wagon")
-UNSAID = {  # part of a name → body type
-    "300 SRT-8": "Sedan",
-    "500 Abarth": "Coupe",
-    "Challenger SRT8": "Coupe",
-    "Charger SRT-8": "Sedan",
-    "Cobalt SS": "Coupe",
-    "Corvette Ron Fellows": "Coupe",
-    "Corvette ZR1": "Coupe",
-    "E-Series Wagon Van": "Wagon",
-    "Gallardo LP": "Coupe",
-    "HHR SS": "Minivan",
-    "Integra Type R": "Coupe",
-    "Regal GS": "Sedan",
-    "SuperCab": "Cab",
-    "TL Type-S": "Sedan",
-    "TrailBlazer SS": "SUV",
-    "XK XKR": "Coupe",
-}
+UNSAID = {  # body type → parts of names that say nothing, or two things
+    "Cab": ("SuperCab",),
+    "Coupe": ("500 Abarth", "Challenger SRT8", "Cobalt SS", "Corvette Ron Fellows", "Corvette ZR1", "Gallardo LP",
+              "Integra Type R", "XK XKR"),
+    "Minivan": ("HHR SS",),
+    "SUV": ("TrailBlazer SS",),
+    "Sedan": ("300 SRT-8", "Charger SRT-8", "Regal GS", "TL Type-S"),
+    "Wagon": ("E-Series Wagon Van",),
+}  # fmt: skip
 
 
 def open(root: Path, expect: Mapping[str, int] | None = COUNTS, missing: str = "") -> Dataset:
@@ -102,6 +93,6 @@ def make(model: str) -> str:
 
 def body(model: str) -> str:
     """The last body type that the name says (Phantom Drophead Coupe Convertible); else "Other"."""
-    written = next((kind for part, kind in UNSAID.items() if part in model), None)
+    written = next((kind for kind, parts in UNSAID.items() if any(part in model for part in parts)), None)
     said = [word for word in model.split() if word in BODIES]
     return written or (said[-1] if said else "Other")

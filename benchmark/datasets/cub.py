@@ -79,26 +79,16 @@ def open(root: Path, expect: Mapping[str, int] | None = COUNTS, missing: str = "
         "family": [family(b) for b in bird],
         "order": [order(b) for b in bird],
     }
-    return assembled(
-        "cub",
-        ARCHIVE,
-        expect,
-        FileSource(folder / "images", files),
-        levels,
-        halves(classes, 100),
-        missing,
-        notes=tuple(f"no family is known for the bird {b!r}; its coarser levels are {UNKNOWN!r}" for b in unknown),
-    )
+    notes = tuple(f"no family is known for the bird {b!r}; its coarser levels are {UNKNOWN!r}" for b in unknown)
+    source, side = FileSource(folder / "images", files), halves(classes, 100)
+    return assembled("cub", ARCHIVE, expect, source, levels, side, missing, notes=notes)
 
 
 @cache
 def _taxonomy(bird: str) -> tuple[str, str]:
     words = bird.split("_")
-    for start in range(len(words)):  # the longest ending first
-        found = ENDINGS.get("_".join(words[start:]))
-        if found:
-            return found
-    return UNKNOWN, UNKNOWN
+    endings = ("_".join(words[start:]) for start in range(len(words)))  # the longest first
+    return next((ENDINGS[ending] for ending in endings if ending in ENDINGS), (UNKNOWN, UNKNOWN))
 
 
 def family(bird: str) -> str:

@@ -18,27 +18,15 @@ from benchmark.seeds import numpy_generator
 ARCHIVE = "train_mini.tar.gz (https://github.com/visipedia/inat_comp/tree/master/2021)"
 FOLDERS = ("inat", "inat2021", "iNaturalist")
 MARKERS = ("train_mini",)
-COUNTS = {
-    "training images": 250_150,
-    "test images": 249_850,
-    "training classes": 5_003,
-    "test classes": 4_997,
-    "super-category": 11,
-}
+COUNTS = {"training images": 250_150, "test images": 249_850, "training classes": 5_003, "test classes": 4_997}
+COUNTS |= {"super-category": 11}
 LEVELS = ("species", "genus", "family", "order", "class", "super-category")
 RANKS = ("kingdom", "phylum", "class", "order", "family", "genus", "species")
 SUPER_CATEGORIES = {  # a taxon → the super-category of everything in it
-    "Plantae": "Plants",
-    "Fungi": "Fungi",
-    "Mollusca": "Mollusks",
-    "Insecta": "Insects",
-    "Arachnida": "Arachnids",
-    "Actinopterygii": "Ray-finned Fishes",
-    "Amphibia": "Amphibians",
-    "Reptilia": "Reptiles",
-    "Aves": "Birds",
+    "Plantae": "Plants", "Fungi": "Fungi", "Mollusca": "Mollusks", "Insecta": "Insects", "Arachnida": "Arachnids",
+    "Actinopterygii": "Ray-finned Fishes", "Amphibia": "Amphibians", "Reptilia": "Reptiles", "Aves": "Birds",
     "Mammalia": "Mammals",
-}
+}  # fmt: skip
 
 
 def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:

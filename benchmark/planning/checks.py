@@ -50,9 +50,7 @@ def checked_study(content: Mapping[str, Any]) -> dict[str, Any]:
     for key, values in vary.items():
         _check_vary(key, values, methods)
     return {
-        "title": content["title"],
-        "paper": content.get("paper", ""),
-        "notes": content.get("notes", ""),
+        **{key: content.get(key, "") for key in ("title", "paper", "notes")},
         "datasets": chosen,
         "methods": methods,
         "setting": _one(content["setting"], "setting", settings.names(), "python -m benchmark list settings"),

@@ -1,6 +1,6 @@
 """How long runs will take, from what runs of the same kind took: used by `plan` and at the start of `run`."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from statistics import median
 
 from benchmark.results.store import KIND, Outcome
@@ -40,22 +40,17 @@ class Estimate:
         found = self.preparations[kind]
         return min(found) if len(found) > 1 else 0.0
 
-    def total(self, specs: Iterable[RunSpec], waiting: int = 0, slots: int = 1) -> float | None:
+    def total(self, specs: Collection[RunSpec], waiting: int = 0, slots: int = 1) -> float | None:
         """Seconds for all of them and as many more as are `waiting`; None if that is unknown for most."""
         # Most runs of a plan differ in the seed only, so their times are looked up once per kind and length.
-        cached: dict[tuple, float | None] = {}
-        times: list[float | None] = []
-        for spec in specs:
-            key = (*(getattr(spec, name) for name in KIND), spec.epochs, spec.batches_per_epoch)
-            if key not in cached:
-                cached[key] = self.of(spec)
-            times.append(cached[key])
-        known = [time for time in times if time is not None]
-        if not times and not waiting:
+        alike = [(*(getattr(spec, name) for name in KIND), spec.epochs, spec.batches_per_epoch) for spec in specs]
+        cached = {key: self.of(spec) for key, spec in dict(zip(alike, specs, strict=True)).items()}
+        known = [time for key in alike if (time := cached[key]) is not None]
+        if not alike and not waiting:
             return 0.0
-        if 2 * len(known) < len(times) or not known:
+        if 2 * len(known) < len(alike) or not known:
             return None
-        return sum(known) / len(known) * (len(times) + waiting) / max(1, slots)
+        return sum(known) / len(known) * (len(alike) + waiting) / max(1, slots)
 
 
 def in_words(seconds: float | None) -> str:

@@ -65,7 +65,7 @@ class Task(NamedTuple):
     tuning: Tuned
 
     def ledger_row(self) -> dict[str, Any]:
-        about = {"study": self.study.name, "scale": self.study.scale, "setting": self.study.setting}
+        about: dict[str, Any] = {"study": self.study.name, "scale": self.study.scale, "setting": self.study.setting}
         about |= {"params": as_json(self.spec.params), "variation": self.variation, "trial": self.trial}
         about |= {"chosen": self.chosen, "tuned": self.point}
         same = ("dataset", "method", "protocol", "phase", "seed", "lr", "run_id")
