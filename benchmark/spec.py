@@ -30,15 +30,14 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "protocol": ("test", "validation"),
     "phase": ("tune", "final"),
 }
-BOUNDS: tuple[tuple[str, str, Callable[[float], bool]], ...] = (
-    ("be above 0", "lr epochs batch_size per_class image_size embedding_dim evaluate_every views", lambda v: v > 0),
-    (
+BOUNDS: dict[str, tuple[str, Callable[[float], bool]]] = {
+    "lr epochs batch_size per_class image_size embedding_dim evaluate_every views": ("be above 0", lambda v: v > 0),
+    "weight_decay backbone_lr projector_lr proxy_lr warm_epochs batches_per_epoch": (
         "not be negative",
-        "weight_decay backbone_lr projector_lr proxy_lr warm_epochs batches_per_epoch",
         lambda v: v >= 0,
     ),
-    ("lie in [0, 1]", "label_noise image_noise validation_share", lambda v: 0 <= v <= 1),
-)
+    "label_noise image_noise validation_share": ("lie in [0, 1]", lambda v: 0 <= v <= 1),
+}
 
 
 def later(default: Any) -> Any:
@@ -119,7 +118,7 @@ class RunSpec:
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise unknown(name, getattr(self, name), choices)
-        for wanted, names, holds in BOUNDS:
+        for names, (wanted, holds) in BOUNDS.items():
             for name in names.split():
                 if not holds(getattr(self, name)):
                     raise UserError(f"{name} = {getattr(self, name)!r} must {wanted}")

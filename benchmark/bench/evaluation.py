@@ -53,9 +53,8 @@ def _library(n: int, per_class: int, repeat: int) -> list[Row]:
     x, y = _data(n, per_class, 3.0)
     names = ("precision_at_1", "mean_average_precision", "mean_average_precision_at_r")
     calculator = AccuracyCalculator(include=names, k=None, knn_func=CustomKNN(LpDistance()))
-    (ours, theirs), peak = _alternating(
-        repeat, lambda: retrieval_metrics(x, y, ks=KS), lambda: calculator.get_accuracy(x, y)
-    )
+    works = (lambda: retrieval_metrics(x, y, ks=KS), lambda: calculator.get_accuracy(x, y))
+    (ours, theirs), peak = _alternating(repeat, *works)
     name = f"AccuracyCalculator, classes of {per_class}, trained"
     return [row(name, n, theirs, theirs / ours, f"retrieval_metrics {ours:.2f} s", peak)]
 

@@ -76,14 +76,12 @@ def summary(
     ]
     if study.tuning:
         low, high = study.tuning.lr
-        lines.append(
-            f"  tuning: {study.tuning.trials} trials a method ({study.tuning.sampler}), lr {low:g} … {high:g}"
-            f", {study.tuning.seeds} seed a trial" + _beyond(families)
-        )
-    lines.append(
-        f"  {len(specs) + waiting} runs: {len(stored) - failed} done, {failed} failed, "
-        f"{len(missing) + waiting} to do" + (f" ({waiting} of them once tuning has chosen)" if waiting else "")
-    )
+        trials = f"{study.tuning.trials} trials a method ({study.tuning.sampler})"
+        given = f"{trials}, lr {low:g} … {high:g}, {study.tuning.seeds} seed a trial"
+        lines.append(f"  tuning: {given}{_beyond(families)}")
+    later = f" ({waiting} of them once tuning has chosen)" if waiting else ""
+    done = f"{len(stored) - failed} done, {failed} failed, {len(missing) + waiting} to do{later}"
+    lines.append(f"  {len(specs) + waiting} runs: {done}")
     lines.append(f"  time with {jobs} worker{'s' * (jobs > 1)}: {in_words(seconds)}")
     return lines
 

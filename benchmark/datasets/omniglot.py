@@ -17,6 +17,7 @@ ARCHIVE = "images_background.zip and images_evaluation.zip (https://github.com/b
 LEVELS = ("character", "alphabet")
 FOLDERS = ("omniglot-py",)
 MARKERS = ("images_background",)
+SIDES = {"images_background": "train", "images_evaluation": "test"}
 SIDE = 105
 COUNTS = {"training classes": 964, "test classes": 659, "images": 32_460}
 
@@ -29,9 +30,7 @@ def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
     if not files or any(len(place) != 4 for place in places):
         raise UserError(f"{str(folder)!r} does not hold PART/ALPHABET/CHARACTER/drawing.png; unpack {ARCHIVE} again")
     labels, names = levelled([(p[0], p[1], f"{p[1]} {p[2]}") for p in places], [p[1].replace("_", " ") for p in places])
-    sides = np.array(
-        [{"images_background": "train", "images_evaluation": "test"}.get(place[0], "") for place in places]
-    )
+    sides = np.array([SIDES.get(place[0], "") for place in places])
     check_counts("omniglot", expect, labels, sides, LEVELS, ARCHIVE)
     source = FileSource(folder, files)
     key = fingerprint("omniglot", files, labels, some_sizes(folder, files))

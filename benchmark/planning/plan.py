@@ -86,9 +86,8 @@ class Group:
         return self.finals[0][1].method
 
     def _changed(self, base: RunSpec, point: Point) -> RunSpec:
-        return base.replace(
-            **{f"params.{k}" if k in base.params or k not in FIELDS else k: v for k, v in point.items()}
-        )
+        names = {name: f"params.{name}" if name in base.params or name not in FIELDS else name for name in point}
+        return base.replace(**{names[name]: value for name, value in point.items()})
 
     def trial_specs(self, point: Point) -> list[RunSpec]:
         key = as_json(point)

@@ -155,12 +155,6 @@ def export(path: Path, ledger: list[dict[str, Any]], outcomes: Mapping[str, Outc
                 whole = len(scores) == len(runs)
                 value, state = (sum(scores) / len(scores), "COMPLETE") if whole else (None, "FAIL")
                 told = {"number": number, "run_ids": [run["run_id"] for run in runs], "chosen": runs[0]["chosen"]}
-                made = optuna.trial.create_trial(
-                    params=params,
-                    distributions=space,
-                    value=value,
-                    state=optuna.trial.TrialState[state],
-                    user_attrs=told,
-                )
-                frozen.append(made)
+                ended: dict[str, Any] = {"value": value, "state": optuna.trial.TrialState[state], "user_attrs": told}
+                frozen.append(optuna.trial.create_trial(params=params, distributions=space, **ended))
             study.add_trials(frozen)

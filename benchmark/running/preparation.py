@@ -52,10 +52,8 @@ def checked(studies: Iterable[Study], specs: Iterable[RunSpec], data: Path) -> l
             supers = view.levels[:, dataset.super_level] if len(dataset.levels) > 1 else None
             generator = numpy_generator("check")
             next(batches("hierarchical", view.labels, supers, spec.batch_size, spec.per_class, generator))
-        told = lines.setdefault(
-            spec.dataset,
-            [f"{dataset.summary()}; setting {', '.join(sorted(settings.get(spec.dataset, ['?'])))}", *dataset.notes],
-        )
+        setting = ", ".join(sorted(settings.get(spec.dataset, ["?"])))
+        told = lines.setdefault(spec.dataset, [f"{dataset.summary()}; setting {setting}", *dataset.notes])
         used = (view.classes, len(np.unique(judged.labels[query, 0])))
         if spec.train_classes or spec.test_classes:
             told.append(f"of these classes {used[0]} are trained on and {used[1]} are tested on")
