@@ -67,11 +67,9 @@ def open_folder(path: Path, split: str = "", seed: str = "0") -> Dataset:
     depths = {len(c) for c in classes}
     if not files or depths != {max(depths)} or 0 in depths:
         odd = next((f for f, c in zip(files, classes, strict=True) if len(c) != max(depths) or not c), "")
-        raise UserError(
-            f"{str(path)!r} is no folder of class folders: "
-            + (f"{odd!r} lies at another depth than others" if odd else "it holds no images")
-            + "; expected FOLDER/CLASS/image.jpg, or FOLDER/COARSE/CLASS/image.jpg"
-        )
+        why = f"{odd!r} lies at another depth than others" if odd else "it holds no images"
+        expected = "expected FOLDER/CLASS/image.jpg, or FOLDER/COARSE/CLASS/image.jpg"
+        raise UserError(f"{str(path)!r} is no folder of class folders: {why}; {expected}")
     depth = max(depths)
     labels, names = levelled(*[[c[: depth - level] for c in classes] for level in range(depth)])
     sides = np.array([place[0] for place in places]) if how == "column" else by_class(labels[:, 0], how, seed)
@@ -116,10 +114,7 @@ def _read(path: Path) -> "pd.DataFrame":
         raise UserError(f"{str(path)!r} cannot be read as a table: {error}") from None
     table.columns = [str(c).strip() for c in table.columns]
     if "path" not in table:
-        raise UserError(
-            f"{str(path)!r} has no column 'path'; it has {', '.join(table.columns)}"
-            f"{_near('path', table.columns)}. Expected: path,label[,coarser labels][,split]"
-        )
+        raise UserError(f"{_lacks(path, table, 'path')}. Expected: path,label[,coarser labels][,split]")
     if table.empty:
         raise UserError(f"{str(path)!r} has no rows")
     return table
@@ -128,12 +123,13 @@ def _read(path: Path) -> "pd.DataFrame":
 def _label_column(path: Path, table: "pd.DataFrame", label: str) -> str:
     found = next((c for c in ([label] if label else LABELS) if c in table), None)
     if found is None:
-        raise UserError(
-            f"{str(path)!r} has no column {label or 'label'!r}; it has {', '.join(table.columns)}"
-            f"{_near(label or 'label', table.columns)}. Rename the column of class names to 'label', or "
-            f"write {path.name}?label=COLUMN"
-        )
+        remedy = f"Rename the column of class names to 'label', or write {path.name}?label=COLUMN"
+        raise UserError(f"{_lacks(path, table, label or 'label')}. {remedy}")
     return found
+
+
+def _lacks(path: Path, table: "pd.DataFrame", name: str) -> str:
+    return f"{str(path)!r} has no column {name!r}; it has {', '.join(table.columns)}{_near(name, table.columns)}"
 
 
 def _near(name: str, columns: Iterable[str]) -> str:

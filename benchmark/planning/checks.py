@@ -126,10 +126,9 @@ def table(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return value
 
 
-def _one(value: object, key: str, choices: Iterable[str], hint: str = "") -> str:
-    if value not in list(choices):
-        raise unknown(key, value, choices, hint)
-    return str(value)
+def _one(value: Any, key: str, choices: Iterable[str], hint: str = "") -> str:
+    known([value], choices, key, hint)
+    return value
 
 
 def _count(value: object, key: str) -> int:
