@@ -27,18 +27,9 @@ def commands() -> dict[str, str]:
 
 def overview() -> str:
     width = max(map(len, commands()))
-    lines = [f"  {name:{width}}  {text}" for name, text in commands().items()]
-    return "\n".join(
-        [
-            "usage: python -m benchmark COMMAND [--help] …",
-            "",
-            "Is a metric-learning loss really better? Fairly tuned, over several seeds, with one command.",
-            "",
-            *lines,
-            "",
-            CODES,
-        ]
-    )
+    lines = "\n".join(f"  {name:{width}}  {text}" for name, text in commands().items())
+    about = "Is a metric-learning loss really better? Fairly tuned, over several seeds, with one command."
+    return f"usage: python -m benchmark COMMAND [--help] …\n\n{about}\n\n{lines}\n\n{CODES}"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -53,11 +44,8 @@ def _main(arguments: list[str]) -> int:
     if name not in commands():
         raise unknown("command", name, commands(), "python -m benchmark --help")
     module = import_module(f"benchmark.commands.{name.replace('-', '_')}")
-    parser = Parser(
-        prog=f"python -m benchmark {name}",
-        description=module.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = Parser(prog=f"python -m benchmark {name}", description=module.__doc__, formatter_class=raw)
     module.configure(parser)
     return module.execute(parser.read(arguments[1:]))
 

@@ -8,7 +8,7 @@ import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -30,6 +30,14 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "protocol": ("test", "validation"),
     "phase": ("tune", "final"),
 }
+BOUNDS: dict[str, tuple[str, Callable[[float], bool]]] = {
+    "lr epochs batch_size per_class image_size embedding_dim evaluate_every views": ("be above 0", lambda v: v > 0),
+    "weight_decay backbone_lr projector_lr proxy_lr warm_epochs batches_per_epoch": (
+        "not be negative",
+        lambda v: v >= 0,
+    ),
+    "label_noise image_noise validation_share": ("lie in [0, 1]", lambda v: 0 <= v <= 1),
+}
 
 
 def later(default: Any) -> Any:
@@ -40,9 +48,7 @@ def later(default: Any) -> Any:
 @dataclass(frozen=True, kw_only=True)
 class RunSpec:
     # data
-    dataset: (
-        str  # a name from `python -m benchmark list`, or the path of a CSV, Parquet file or folder of class folders
-    )
+    dataset: str  # a name from `python -m benchmark list`, or the path of a CSV, Parquet file or folder
     train_classes: float = 0  # use only the first so many training classes (a share if below 1; 0: all)
     test_classes: float = 0  # the same for the test classes
     label_noise: float = 0.0  # share of training samples with a label drawn at random
@@ -113,16 +119,10 @@ class RunSpec:
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise unknown(name, getattr(self, name), choices)
-        positive = ("lr", "epochs", "batch_size", "per_class", "image_size", "embedding_dim", "evaluate_every", "views")
-        for name in positive:
-            if not getattr(self, name) > 0:
-                raise UserError(f"{name} = {getattr(self, name)!r} must be above 0")
-        for name in ("weight_decay", "backbone_lr", "projector_lr", "proxy_lr", "warm_epochs", "batches_per_epoch"):
-            if getattr(self, name) < 0:
-                raise UserError(f"{name} = {getattr(self, name)!r} must not be negative")
-        for name in ("label_noise", "image_noise", "validation_share"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise UserError(f"{name} = {getattr(self, name)!r} must lie in [0, 1]")
+        for names, (wanted, holds) in BOUNDS.items():
+            for name in names.split():
+                if not holds(getattr(self, name)):
+                    raise UserError(f"{name} = {getattr(self, name)!r} must {wanted}")
         if (self.lane == "stage") != bool(self.trainable):
             raise UserError(
                 f"lane = {self.lane!r} with trainable = {self.trainable!r}: lane = 'stage' trains the backbone from a "
@@ -140,12 +140,8 @@ class RunSpec:
 
     def canonical(self) -> str:
         """The JSON that the run_id is a hash of: sorted keys, no spaces, no `later` field at its default."""
-        fields = {name: getattr(self, name) for name in FIELDS}
-        fields = {
-            name: value
-            for name, value in fields.items()
-            if not FIELDS[name].metadata.get("later") or value != FIELDS[name].default
-        }
+        left_out = {f.name for f in FIELDS.values() if f.metadata.get("later") and getattr(self, f.name) == f.default}
+        fields = {name: getattr(self, name) for name in FIELDS if name not in left_out}
         return json.dumps(fields, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     @cached_property
@@ -189,20 +185,13 @@ def base_id(canonical: str) -> str:
 def _checked(name: str, value: object, annotation: object) -> object:
     """`value` as the type that the field declares, or a UserError that says what was expected."""
     kind = getattr(annotation, "__name__", str(annotation))
-    if kind == "float" and isinstance(value, int | float) and not isinstance(value, bool):
-        if not math.isfinite(value):
-            raise UserError(f"{name} = {value!r} must be finite")
-        return float(value)
-    if (
-        kind == "int"
-        and isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and math.isfinite(value)
-        and value == int(value)
-    ):
-        return int(value)
-    if (kind == "bool" and isinstance(value, bool)) or (kind == "str" and isinstance(value, str)):
+    if isinstance(value, {"bool": bool, "str": str}.get(kind, ())):
         return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if kind == "float" and not math.isfinite(value):
+            raise UserError(f"{name} = {value!r} must be finite")
+        if kind == "float" or (kind == "int" and math.isfinite(value) and value == int(value)):
+            return float(value) if kind == "float" else int(value)
     if kind == "tuple" and isinstance(value, list | tuple) and all(isinstance(v, int) for v in value):
         return tuple(value)
     if kind == "Mapping" and isinstance(value, Mapping):

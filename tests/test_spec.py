@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmark.__main__ import main
 from benchmark.errors import UserError
 from benchmark.seeds import seed
 from benchmark.spec import FIELDS, RunSpec
@@ -86,3 +87,10 @@ def test_an_unknown_field_names_the_nearest_one():
 
 def test_seeds_differ_by_every_name_and_by_where_a_name_ends():
     assert len({seed("a", 1), seed("a", 2), seed("b", 1), seed("a1"), seed("a", "1", ""), seed()}) == 6
+
+
+def test_the_list_of_fields_says_what_each_means_beside_it(capsys):
+    assert main(["list", "fields"]) == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()[1:] if line}
+    assert lines["per_class"].endswith("# images of a class in a balanced batch")
+    assert "#" not in lines["batch_size"]

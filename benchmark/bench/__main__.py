@@ -31,24 +31,12 @@ def measure(area: str, path: Path) -> None:
     from benchmark.files import replacing
 
     print(f"\n{area}: measuring ...", flush=True)
-    rows = importlib.import_module(f"benchmark.bench.{area}").run()
-    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = pd.DataFrame(importlib.import_module(f"benchmark.bench.{area}").run())
     with replacing(path) as temporary:
-        pd.DataFrame(rows).assign(area=area).to_parquet(temporary)
-    print(table(rows))
+        rows.assign(area=area).to_parquet(temporary)
+    shown = rows.rename(columns={"peak_mb": "peak MB", "memory_ratio": "memory", "baseline": "to"})
+    print(shown.to_string(index=False, na_rep="", float_format=lambda x: f"{x:,.4g}"))
     print(f"kept as {path}", flush=True)
-
-
-def table(rows: list[dict]) -> str:
-    """name, n, seconds, peak memory, and the ratios of time and memory to another row, in aligned columns."""
-    width = max(len(str(row["name"])) for row in rows)
-    lines = [f"{'':{width}}  {'n':>7}  {'seconds':>9}  {'peak MB':>8}  {'ratio':>7}  {'memory':>7}  to"]
-    for row in rows:
-        peak = "" if row.get("peak_mb") is None else f"{row['peak_mb']:.0f}"
-        ratio, memory = ("" if row.get(key) is None else f"{row[key]:.2f}" for key in ("ratio", "memory_ratio"))
-        start = f"{row['name']:{width}}  {row['n']:>7,}  {row['seconds']:>9.4f}  {peak:>8}"
-        lines.append(f"{start}  {ratio:>7}  {memory:>7}  {row.get('baseline', '')}".rstrip())
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

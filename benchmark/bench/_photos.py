@@ -5,17 +5,15 @@ Seconds are processor time of the slowest one: on idle cores the time that passe
 """
 
 import multiprocessing
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmark.bench import Row, row
-from benchmark.running import memory
+from benchmark.bench import Row, photos, row
+from benchmark.running import process
 from benchmark.spec import RunSpec
 
 IMAGES = 128
@@ -29,23 +27,8 @@ STAGE = SPEC.replace(
 
 
 def run() -> list[Row]:
-    with photos() as root:
+    with photos(IMAGES, 500, 375) as root:  # as large as CUB's
         return [*_features(root, "efficientnet_lite0", 6), *_features(root, "resnet50", 3), *_stage(root)]
-
-
-@contextmanager
-def photos() -> Iterator[Path]:
-    """Noise of the size and the detail of CUB's photos."""
-    from PIL import Image
-
-    generator = np.random.Generator(np.random.PCG64(0))
-    with tempfile.TemporaryDirectory() as name:
-        for i in range(IMAGES):
-            rough = generator.integers(0, 256, (63, 83, 3), dtype=np.uint8)
-            place = Path(name) / "photos" / f"class{i % 8}" / f"{i}.jpg"
-            place.parent.mkdir(parents=True, exist_ok=True)
-            Image.fromarray(rough).resize((500, 375), Image.Resampling.BICUBIC).save(place, quality=90)
-        yield Path(name)
 
 
 def _features(root: Path, backbone: str, goal: float) -> list[Row]:
@@ -62,7 +45,7 @@ def _plain_features(spec: RunSpec, root: Path, worker: int, workers: int) -> Cal
     """As it was done first: batches of 64, layer by layer, memory handed back to the system."""
     import torch
 
-    from benchmark.datasets._folder import open_folder
+    from benchmark.datasets._own import open_folder
     from benchmark.images import loading, transforms
     from benchmark.training.model import POOLS, build_seeded_backbone
 
@@ -81,8 +64,8 @@ def _plain_features(spec: RunSpec, root: Path, worker: int, workers: int) -> Cal
 
 
 def _chunked_features(spec: RunSpec, root: Path, worker: int, workers: int) -> Callable[[], None]:
-    memory.keep()
-    from benchmark.datasets._folder import open_folder
+    process.keep_memory()
+    from benchmark.datasets._own import open_folder
     from benchmark.training.features import _images, _network, parts
 
     [part] = parts(open_folder(root / "photos"), spec, root)
@@ -137,7 +120,7 @@ def _stage_model() -> Any:
 
 
 def _stage_step(spec: RunSpec, root: Path, worker: int, workers: int) -> Callable[[], None]:
-    memory.keep()
+    process.keep_memory()
     import torch
 
     from benchmark.training.features import Features
@@ -157,7 +140,7 @@ def _stage_step(spec: RunSpec, root: Path, worker: int, workers: int) -> Callabl
 
 
 def _stage_alone(spec: RunSpec, root: Path, worker: int, workers: int) -> Callable[[], None]:
-    memory.keep()
+    process.keep_memory()
     import torch
 
     model = _stage_model()
@@ -173,10 +156,10 @@ def _stage_alone(spec: RunSpec, root: Path, worker: int, workers: int) -> Callab
 
 
 def _whole_step(spec: RunSpec, root: Path, worker: int, workers: int) -> Callable[[], None]:
-    memory.keep()
+    process.keep_memory()
     import torch
 
-    from benchmark.datasets._folder import open_folder
+    from benchmark.datasets._own import open_folder
     from benchmark.images import loading, transforms
     from benchmark.training.model import build_model, build_seeded_backbone
 
@@ -193,16 +176,16 @@ def _timed(way: Callable[..., Callable[[], None]], spec: RunSpec, root: Path, wo
     context = multiprocessing.get_context("spawn")
     ready, times = context.Barrier(workers), context.Queue()
     arguments = [(way, spec, root, number, workers, ready, times) for number in range(workers)]
-    processes = [context.Process(target=_process, args=a) for a in arguments]
-    for process in processes:
-        process.start()
+    processes = [context.Process(target=_timed_here, args=a) for a in arguments]
+    for one in processes:
+        one.start()
     found = [times.get() for _ in processes]
-    for process in processes:
-        process.join()
+    for one in processes:
+        one.join()
     return min(max(rounds) for rounds in zip(*found, strict=True))
 
 
-def _process(way: Callable, spec: RunSpec, root: Path, number: int, workers: int, ready: Any, times: Any) -> None:
+def _timed_here(way: Callable, spec: RunSpec, root: Path, number: int, workers: int, ready: Any, times: Any) -> None:
     import torch
 
     torch.set_num_threads(1)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.bench import Row, _photos, best, row
+from benchmark.bench import Row, _photos, best, photos, row
 
 
 def run() -> list[Row]:
@@ -46,22 +46,13 @@ def _index() -> list[Row]:
 
 
 def _packed() -> list[Row]:
-    from PIL import Image
-
-    from benchmark.datasets._folder import open_folder
+    from benchmark.datasets._own import open_folder
     from benchmark.images import loading, packing, transforms
     from benchmark.planning import settings
     from benchmark.spec import RunSpec
 
     spec = RunSpec(dataset="photos").replace(**settings.setting("224", "cub"))
-    generator = np.random.Generator(np.random.PCG64(0))
-    with tempfile.TemporaryDirectory() as name:
-        root = Path(name)
-        for i in range(256):  # with detail of about 6 pixels, as in photos
-            rough = generator.integers(0, 256, (58, 78, 3), dtype=np.uint8)
-            place = root / "photos" / f"class{i % 8}" / f"{i}.jpg"
-            place.parent.mkdir(parents=True, exist_ok=True)
-            Image.fromarray(rough).resize((464, 348), Image.Resampling.BICUBIC).save(place, quality=90)
+    with photos(256, 464, 348) as root:
         dataset = open_folder(root / "photos")
         for step, indices in packing.needed(spec, dataset):
             list(packing.pack(dataset, step, indices, root))

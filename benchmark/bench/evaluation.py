@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.bench import Row, row
+from benchmark.running import process
 from benchmark.seeds import torch_generator
 
 DIMENSIONS = 512
@@ -52,9 +53,8 @@ def _library(n: int, per_class: int, repeat: int) -> list[Row]:
     x, y = _data(n, per_class, 3.0)
     names = ("precision_at_1", "mean_average_precision", "mean_average_precision_at_r")
     calculator = AccuracyCalculator(include=names, k=None, knn_func=CustomKNN(LpDistance()))
-    (ours, theirs), peak = _alternating(
-        repeat, lambda: retrieval_metrics(x, y, ks=KS), lambda: calculator.get_accuracy(x, y)
-    )
+    works = (lambda: retrieval_metrics(x, y, ks=KS), lambda: calculator.get_accuracy(x, y))
+    (ours, theirs), peak = _alternating(repeat, *works)
     name = f"AccuracyCalculator, classes of {per_class}, trained"
     return [row(name, n, theirs, theirs / ours, f"retrieval_metrics {ours:.2f} s", peak)]
 
@@ -117,7 +117,7 @@ def _lane(n: int, width: int, repeat: int) -> list[Row]:
     both = np.concatenate([labels, labels + labels.max(axis=0) + 1])
     names = tuple(tuple(map(str, range(y.max() + 1))) for y in both.T)
     images, side = ArraySource(np.empty((2 * n, 0), np.uint8)), np.arange(n)
-    birds = Dataset("cub", ("species", "family", "order"), both, names, side, side + n, None, images, "")
+    birds = Dataset("cub", ("species", "family", "order"), both, names, side, side + n, images, "")
     x = torch.randn(2 * n, width, generator=torch_generator("bench", n)).numpy()
     x += 3 * x[np.searchsorted(both[:, 0], both[:, 0])]  # those of a class have something in common
 
@@ -137,14 +137,8 @@ def _lane(n: int, width: int, repeat: int) -> list[Row]:
     return rows
 
 
-FAMILIES = (
-    (2, 29, 7, 1, 4, 2, 2, 21, 7, 1, 2, 1, 2, 2),
-    (1, 7),
-    (6,),
-    (1,),
-    (1,),
-    (1,),
-)  # species in those of each order
+# species in the families of each order
+FAMILIES = ((2, 29, 7, 1, 4, 2, 2, 21, 7, 1, 2, 1, 2, 2), (1, 7), (6,), (1,), (1,), (1,))
 
 
 def _birds(n: int) -> np.ndarray:
@@ -159,9 +153,7 @@ def _birds(n: int) -> np.ndarray:
 def _as_in_a_run() -> None:
     import torch
 
-    from benchmark.running import memory
-
-    memory.keep()
+    process.keep_memory()
     torch.set_num_threads(1)
 
 
@@ -190,25 +182,14 @@ def _product(x, others=None) -> None:
 
 def _alternating(
     repeat: int, *works: Callable[[], object], clock: Callable[[], float] = time.perf_counter
-) -> tuple[list[float], float | None]:
+) -> tuple[list[float], float]:
     """The best time of each, and the memory in MB that they took beyond what was there before."""
     best = [float("inf")] * len(works)
-    before = _memory("VmRSS", reset=True)
+    process.reset_peak()
+    before = process.peak_mb(card=False)
     for _ in range(repeat):
         for i, work in enumerate(works):
             start = clock()
             work()
             best[i] = min(best[i], clock() - start)
-    after = _memory("VmHWM")
-    return best, None if before is None or after is None else after - before
-
-
-def _memory(field: str, reset: bool = False) -> float | None:
-    """A line of /proc/self/status in MB; None where there is no such file."""
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return None
-    if reset:
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak starts again from here
-    line = next(line for line in status.read_text(encoding="ascii").splitlines() if line.startswith(field))
-    return int(line.split()[1]) / 1024
+    return best, process.peak_mb(card=False) - before

@@ -9,14 +9,13 @@ Each measurement is a process of its own, so that its peak memory is its own (Py
 """
 
 import multiprocessing
-import resource
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 import baselines
-from benchmark.bench import Row, row
+from benchmark.bench import Row, best, row
+from benchmark.running.process import peak_mb
 
 DIMENSIONS, PER_CLASS, EPS = 512, 4, 0.05
 CLASSES = 100  # that proxies stand for, as on CUB; more where the batch has more
@@ -79,17 +78,11 @@ def measure(form: str, n: int, crowded: bool) -> Measured:
     """Seconds of the fastest step within half a second, and the memory of this process."""
     embeddings, labels = batch(n, crowded)
     step = step_of(form, classes=max(CLASSES, n // PER_CLASS))
-    before, start, best = peak_mb(), time.perf_counter(), float("inf")
-    while best == float("inf") or time.perf_counter() - start < 0.5:
-        began = time.perf_counter()
-        step(embeddings, labels)
-        best = min(best, time.perf_counter() - began)
-    return best, peak_mb(), peak_mb() - before
-
-
-def peak_mb() -> float:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1024**2 if sys.platform == "darwin" else 1024)
+    before, start = peak_mb(card=False), time.perf_counter()
+    times: list[float] = []
+    while not times or time.perf_counter() - start < 0.5:
+        times.append(best(lambda: step(embeddings, labels), 1))
+    return min(times), peak_mb(card=False), peak_mb(card=False) - before
 
 
 def step_of(form: str, classes: int = CLASSES) -> Callable:

@@ -8,6 +8,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from benchmark import datasets
 from benchmark.errors import UserError
@@ -32,6 +33,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help=f"default: {DATA}")
+
+
+def dataset(parser: argparse.ArgumentParser, **more: Any) -> None:
+    """The data set that a command is about, and where data are."""
+    told = "a name, or the path of a CSV, Parquet file or folder"
+    parser.add_argument("dataset", metavar="DATASET", help=told, **more)
+    data(parser)
+
+
+def used(folder: Path) -> int:
+    """Bytes of the disk that the files below a folder take."""
+    return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file())
 
 
 def results(parser: argparse.ArgumentParser) -> None:

@@ -42,10 +42,8 @@ def execute(args: argparse.Namespace) -> int:
         kept = [run_id in wanted - here for run_id in before["run_id"].to_pylist()]
         rows = pa.concat_tables([rows, before.filter(pa.array(kept, pa.bool_()))]).sort_by("run_id")
     if not rows.num_rows:
-        raise UserError(
-            f"{str(args.results)!r} holds no run of scale {args.scale!r} "
-            f"(python -m benchmark run all --scale {args.scale} --results {args.results})"
-        )
+        typed = f"python -m benchmark run all --scale {args.scale} --results {args.results}"
+        raise UserError(f"{str(args.results)!r} holds no run of scale {args.scale!r} ({typed})")
     write_table(path, rows)
     for kind, suffix in (("tables", "md"), ("figures", "png")):  # as they were made last; what was not made stays
         for file in sorted((args.results / kind / args.scale).glob(f"*.{suffix}")):

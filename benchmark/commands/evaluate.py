@@ -6,17 +6,15 @@ list column `embedding`, label columns with the finest first and, for separate s
 
 import argparse
 import json
-import sys
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from benchmark.errors import UserError, unknown
 
 
-@dataclass(frozen=True)
-class Stored:
+class Stored(NamedTuple):
     """What a file holds."""
 
     query: np.ndarray
@@ -40,36 +38,25 @@ def execute(args: argparse.Namespace) -> int:
     stored = read(args.file, tuple(name for name in args.labels.split(",") if name))
     from benchmark.evaluation import health, retrieval_metrics  # imports torch
 
-    metrics = retrieval_metrics(
-        stored.query,
-        stored.query_labels,
-        stored.gallery,
-        stored.gallery_labels,
-        args.ks,
-        levels=stored.levels,
-        rerank=args.rerank,
-        beta=args.beta,
-    )
+    metrics = retrieval_metrics(*stored[:4], args.ks, levels=stored.levels, rerank=args.rerank, beta=args.beta)
     if not any(value for name, value in metrics.items() if name.split("/")[0] == "queries"):
         raise UserError(f"none of the {len(stored.query)} queries of {args.file} has a positive in the gallery")
     if args.health:
         metrics |= {f"health/{k}": v for k, v in health(stored.query, stored.query_labels).items()}
-    sys.stdout.write(json.dumps(metrics, indent=2) if args.json else table(metrics))
-    sys.stdout.write("\n")
+    print(json.dumps(metrics, indent=2) if args.json else table(metrics))
     return 0
 
 
 def table(metrics: dict[str, float]) -> str:
     """One metric a line: fractions in percent, counts and health as they are."""
     width = max(map(len, metrics))
-    lines = []
-    for name, value in metrics.items():
+
+    def shown(name: str, value: float) -> str:
         if isinstance(value, int):
-            text = f"{value:>9,d}"
-        else:
-            text = f"{value:>9.3f}" if name.startswith("health/") else f"{100 * value:>9.2f} %"
-        lines.append(f"{name:<{width}}  {text}")
-    return "\n".join(lines)
+            return f"{value:>9,d}"
+        return f"{value:>9.3f}" if name.startswith("health/") else f"{100 * value:>9.2f} %"
+
+    return "\n".join(f"{name:<{width}}  {shown(name, value)}" for name, value in metrics.items())
 
 
 def read(path: Path, labels: tuple[str, ...] = ()) -> Stored:
@@ -92,10 +79,9 @@ def _read_npz(path: Path, labels: tuple[str, ...]) -> Stored:
             arrays = {name: file[name] for name in file.files}
     except Exception as error:  # zip files fail in many ways
         raise UserError(f"{path.name} cannot be read as .npz: {error}") from None
-    for name in ("embeddings", "labels"):
-        if name not in arrays:
-            found = ", ".join(arrays) or "nothing"
-            raise UserError(f"{path.name} has no array {name!r} (it holds {found}); expected embeddings and labels")
+    for name in {"embeddings", "labels"} - arrays.keys():
+        found = ", ".join(arrays) or "nothing"
+        raise UserError(f"{path.name} has no array {name!r} (it holds {found}); expected embeddings and labels")
     levels = tuple(map(str, arrays["levels"])) if "levels" in arrays else None
     gallery, gallery_labels = arrays.get("gallery_embeddings"), arrays.get("gallery_labels")
     if (gallery is None) != (gallery_labels is None):
@@ -133,12 +119,11 @@ def _read_parquet(path: Path, labels: tuple[str, ...]) -> Stored:
 
 def _matrix(column, path: Path) -> np.ndarray:
     """A list column as (n, d)."""
-    import pyarrow as pa
     import pyarrow.compute as pc
+    import pyarrow.types as kinds
 
-    kind = column.type
-    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
-        raise UserError(f"column 'embedding' of {path.name} has type {kind}; expected lists of numbers")
+    if not any(fits(column.type) for fits in (kinds.is_list, kinds.is_large_list, kinds.is_fixed_size_list)):
+        raise UserError(f"column 'embedding' of {path.name} has type {column.type}; expected lists of numbers")
     lengths = pc.unique(pc.list_value_length(column)).to_pylist()
     if len(lengths) > 1 or lengths == [None]:
         raise UserError(f"the embeddings of {path.name} have different lengths: {sorted(map(str, lengths))[:5]}")
@@ -149,17 +134,17 @@ def _matrix(column, path: Path) -> np.ndarray:
 
 
 def _codes(column, name: str) -> np.ndarray:
-    """Labels as integers; names are numbered in the order in which they appear."""
-    import pyarrow as pa
+    """Labels as integers, numbered in the order in which they appear."""
+    import pandas as pd
+    import pyarrow.types as kinds
 
     if column.null_count:
         raise UserError(f"{column.null_count} values of label column {name!r} are missing")
-    if pa.types.is_integer(column.type):
-        return column.to_numpy().astype(np.int64)
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or pa.types.is_dictionary(column.type):
-        numbers = {value: i for i, value in enumerate(dict.fromkeys(column.to_pylist()))}
-        return np.array([numbers[value] for value in column.to_pylist()], dtype=np.int64)
-    raise UserError(f"label column {name!r} has type {column.type}; expected integers or text")
+    if not any(
+        fits(column.type) for fits in (kinds.is_integer, kinds.is_string, kinds.is_large_string, kinds.is_dictionary)
+    ):
+        raise UserError(f"label column {name!r} has type {column.type}; expected integers or text")
+    return pd.factorize(column.to_pandas())[0].astype(np.int64)
 
 
 def _integers(text: str) -> tuple[int, ...]:

@@ -7,16 +7,13 @@ python -m benchmark features cub --data DIR --clean
 import argparse
 import os
 import shutil
-from pathlib import Path
 
-from benchmark.running.worker import THREAD_LIMITS
+from benchmark.commands import _options
+from benchmark.running.process import THREAD_LIMITS
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "dataset", metavar="DATASET", nargs="?", help="a name, or the path of a CSV, Parquet file or folder"
-    )
-    parser.add_argument("--data", type=Path, default=Path("data"), metavar="DIR", help="default: data")
+    _options.dataset(parser, nargs="?")
     parser.add_argument("--setting", default="photos", help="whose backbone and views (default: photos)")
     parser.add_argument("--backbone", default="", help="instead of the setting's")
     override = "a field of the runs that is not the setting's: views=4, image_size=160"
@@ -37,7 +34,7 @@ def execute(args: argparse.Namespace) -> int:
         place = args.data / "features"
         if args.dataset:
             place = folder(open_dataset(args.dataset, args.data), args.data)
-        freed = sum(file.stat().st_blocks * 512 for file in place.rglob("*") if file.is_file())
+        freed = _options.used(place)
         shutil.rmtree(place, ignore_errors=True)
         print(f"removed {place}: {freed / 1e9:.2f} GB")
         return 0

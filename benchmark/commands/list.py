@@ -7,7 +7,7 @@ python -m benchmark list fields
 import argparse
 import inspect
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import baselines
 from benchmark import datasets
@@ -25,66 +25,46 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     for kind in [args.kind] if args.kind else KINDS[:3]:
         print(f"{kind}:")
-        print_columns(ROWS[kind]())
+        names, words = ABOUT[kind]
+        width = max(map(len, names()), default=0)
+        for name in names():
+            try:
+                text = words(name)
+            except UserError as problem:  # a broken one does not hide the others
+                text = f"cannot be read: {problem}"
+            print(f"  {name:{width}}  {text}".rstrip())
         print()
     return 0
 
 
-def print_columns(rows: Iterable[tuple[str, str]]) -> None:
-    rows = list(rows)
-    width = max((len(name) for name, _ in rows), default=0)
-    for name, text in rows:
-        print(f"  {name:{width}}  {text}".rstrip())
+def _method(name: str) -> str:
+    card = baselines.card(name)
+    return f"{card.summary} [{card.source}{'; ' if card.source else ''}{card.group}]"
 
 
-def _methods() -> list[tuple[str, str]]:
-    rows = []
-    for name in baselines.names():
-        try:
-            card = baselines.card(name)
-            source = f"{card.source}; " if card.source else ""
-            rows.append((name, f"{card.summary} [{source}{card.group}]"))
-        except UserError as problem:  # a broken one does not hide the others
-            rows.append((name, f"cannot be read: {problem}"))
-    return rows
+def _study(name: str) -> str:
+    one = study.load(name)
+    return f"{one.title} [{one.paper}]" if one.paper else one.title
 
 
-def _studies() -> list[tuple[str, str]]:
-    rows = []
-    for name in study.names():
-        try:
-            one = study.load(name)
-            rows.append((name, f"{one.title} [{one.paper}]" if one.paper else one.title))
-        except UserError as problem:  # a broken one does not hide the others
-            rows.append((name, f"cannot be read: {problem}"))
-    return rows
+def _setting(name: str) -> str:
+    fields, by_dataset = settings.SETTINGS[name]
+    shown = ", ".join(f"{key}={value}" for key, value in fields.items())
+    return shown + (f"; own values for {', '.join(by_dataset)}" if by_dataset else "")
 
 
-def _settings() -> list[tuple[str, str]]:
-    rows = []
-    for name in settings.names():
-        fields, by_dataset = settings.SETTINGS[name]
-        shown = ", ".join(f"{key}={value}" for key, value in fields.items())
-        rows.append((name, shown + (f"; own values for {', '.join(by_dataset)}" if by_dataset else "")))
-    return rows
+def _field(name: str) -> str:
+    field = FIELDS[name]
+    choices = f" ({', '.join(CHOICES[name])})" if name in CHOICES else ""
+    default = "" if name in ("dataset", "params") else f" = {field.default!r}"
+    comment = re.search(rf"^    {name}: [^#\n]*  (# .*)$", inspect.getsource(RunSpec), re.MULTILINE)
+    return f"{getattr(field.type, '__name__', field.type)}{default}{choices}" + (f"  {comment[1]}" if comment else "")
 
 
-def _fields() -> list[tuple[str, str]]:
-    rows = []
-    comments = dict(re.findall(r"^    (\w+): [^#]*  # (.*)$", inspect.getsource(RunSpec), re.MULTILINE))
-    for name, field in FIELDS.items():
-        kind = getattr(field.type, "__name__", str(field.type))
-        choices = f" ({', '.join(CHOICES[name])})" if name in CHOICES else ""
-        default = "" if name in ("dataset", "params") else f" = {field.default!r}"
-        comment = f"  # {comments[name]}" if name in comments else ""
-        rows.append((name, f"{kind}{default}{choices}{comment}"))
-    return rows
-
-
-ROWS = {
-    "methods": _methods,
-    "datasets": lambda: list(datasets.summaries().items()),
-    "studies": _studies,
-    "settings": _settings,
-    "fields": _fields,
+ABOUT: dict[str, tuple[Callable[[], Iterable[str]], Callable[[str], str]]] = {  # kind → its names, and a name in words
+    "methods": (baselines.names, _method),
+    "datasets": (datasets.names, lambda name: datasets.summaries()[name]),
+    "studies": (study.names, _study),
+    "settings": (settings.names, _setting),
+    "fields": (lambda: FIELDS, _field),
 }

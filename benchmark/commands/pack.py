@@ -5,16 +5,15 @@ python -m benchmark pack cub --data DIR --check
 """
 
 import argparse
-from pathlib import Path
+
+from benchmark.commands import _options
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset", metavar="DATASET", help="a name, or the path of a CSV, Parquet file or folder")
-    parser.add_argument("--data", type=Path, default=Path("data"), metavar="DIR", help="default: data")
+    _options.dataset(parser)
     parser.add_argument("--setting", default="", help="whose sizes are packed (default: 224, else 256)")
-    parser.add_argument(
-        "--side", type=int, metavar="N", help="shorter side instead, for train_resize = N and resize = N"
-    )
+    side = "shorter side instead, for train_resize = N and resize = N"
+    parser.add_argument("--side", type=int, metavar="N", help=side)
     parser.add_argument("--workers", type=int, default=2, help="threads that decode (default: 2)")
     parser.add_argument("--check", action="store_true", help="only compare packs with their checksums")
 

@@ -15,14 +15,12 @@ from benchmark.planning.estimate import Estimate, in_words
 from benchmark.planning.plan import Family, Known
 from benchmark.planning.study import Study
 from benchmark.results.store import Outcome
-from benchmark.spec import RunSpec
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     _options.configure(parser)
-    parser.add_argument(
-        "--jobs", type=int, default=1, metavar="N", help="workers to estimate the time for (default: 1)"
-    )
+    jobs = "workers to estimate the time for (default: 1)"
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help=jobs)
     parser.add_argument("--json", action="store_true", help="every run with its role, one JSON object a line")
 
 
@@ -40,16 +38,14 @@ def execute(args: argparse.Namespace) -> int:
                     outcome = outcomes.get(task.spec.run_id)
                     print(json.dumps({**task.ledger_row(), "status": outcome.status if outcome else "missing"}))
         return 0
-    estimate = Estimate(outcomes.values())
-    every: dict[str, RunSpec] = {}
-    waiting: set[str] = set()
+    estimate, all_known = Estimate(outcomes.values()), []
     for study in studies:
         families = planner.families(study, identity)
         known = [family.known(outcomes) for family in families]
-        every |= {task.spec.run_id: task.spec for one in known for task in one.tasks}
-        waiting = waiting.union(*(one.waiting for one in known))
+        all_known += known
         print("\n".join(summary(study, families, known, outcomes, estimate, args.jobs)))
     if len(studies) > 1:  # studies share runs
+        every, waiting = planner.united(all_known)
         missing = [spec for run_id, spec in every.items() if run_id not in outcomes]
         seconds = in_words(estimate.total(missing, len(waiting), args.jobs))
         total, to_do = len(every) + len(waiting), len(missing) + len(waiting)
@@ -67,8 +63,8 @@ def summary(
     jobs: int,
 ) -> list[str]:
     """A study in a few lines."""
-    specs = {task.spec.run_id: task.spec for one in known for task in one.tasks}
-    waiting = len(frozenset().union(*(one.waiting for one in known)))
+    specs, follow = planner.united(known)
+    waiting = len(follow)
     stored = [outcomes[run_id] for run_id in specs if run_id in outcomes]
     failed = sum(not outcome.finished for outcome in stored)
     missing = [spec for run_id, spec in specs.items() if run_id not in outcomes]
@@ -80,14 +76,12 @@ def summary(
     ]
     if study.tuning:
         low, high = study.tuning.lr
-        lines.append(
-            f"  tuning: {study.tuning.trials} trials a method ({study.tuning.sampler}), lr {low:g} … {high:g}"
-            f", {study.tuning.seeds} seed a trial" + _beyond(families)
-        )
-    lines.append(
-        f"  {len(specs) + waiting} runs: {len(stored) - failed} done, {failed} failed, "
-        f"{len(missing) + waiting} to do" + (f" ({waiting} of them once tuning has chosen)" if waiting else "")
-    )
+        trials = f"{study.tuning.trials} trials a method ({study.tuning.sampler})"
+        given = f"{trials}, lr {low:g} … {high:g}, {study.tuning.seeds} seed a trial"
+        lines.append(f"  tuning: {given}{_beyond(families)}")
+    later = f" ({waiting} of them once tuning has chosen)" if waiting else ""
+    done = f"{len(stored) - failed} done, {failed} failed, {len(missing) + waiting} to do{later}"
+    lines.append(f"  {len(specs) + waiting} runs: {done}")
     lines.append(f"  time with {jobs} worker{'s' * (jobs > 1)}: {in_words(seconds)}")
     return lines
 

@@ -4,17 +4,41 @@ python -m benchmark reproduce 3f9a
 """
 
 import argparse
+import json
+import math
 import os
 import sys
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from benchmark.commands import _options
 from benchmark.errors import UserError
 from benchmark.planning.identity import code_of
-from benchmark.results.rerun import Comparison, compare
 from benchmark.results.store import Store
-from benchmark.running.worker import THREAD_LIMITS, Job, work
+from benchmark.running.process import THREAD_LIMITS
+from benchmark.running.worker import Job, work
 from benchmark.spec import RunSpec
+
+# On the platform that made a row every number has to be the same; other kernels round differently, and training carries that on.
+TOLERANCE = 0.02  # absolute, on fractions
+PLATFORM = ("cpu", "gpu", "versions")
+
+
+class Difference(NamedTuple):
+    cell: str
+    stored: Any
+    now: Any
+
+
+class Comparison(NamedTuple):
+    run_id: str
+    same_platform: bool
+    cells: int
+    differences: list[Difference]  # beyond what the platform allows
+
+    @property
+    def rule(self) -> str:
+        return "exact" if self.same_platform else f"within {TOLERANCE} (another platform)"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -66,3 +90,45 @@ def show(comparison: Comparison) -> None:
     if len(wrong) > 20:
         print(f"  … and {len(wrong) - 20} more")
     sys.stdout.flush()
+
+
+def compare(stored: dict[str, Any], now: dict[str, Any]) -> Comparison:
+    same = all(stored[name] == now[name] for name in PLATFORM)
+    before, after = _cells(stored, exact=same), _cells(now, exact=same)
+    if "retrieved" not in before:
+        after.pop("retrieved", None)  # not kept by older versions
+    names = sorted(before.keys() | after.keys())
+    differences = [
+        Difference(name, before.get(name), after.get(name))
+        for name in names
+        if not _equal(before.get(name), after.get(name), 0.0 if same else TOLERANCE)
+    ]
+    return Comparison(stored["run_id"], same, len(names), differences)
+
+
+def _cells(row: dict[str, Any], exact: bool) -> dict[str, Any]:
+    """What two rows of a spec must agree on: status, data, metrics; on the same platform all of the curve."""
+    cells = {name: row[name] for name in ("status", "fingerprint")}
+    cells |= {f"metrics/{name}": value for name, value in dict(row["metrics"]).items() if exact or _metric(name)}
+    if exact:
+        cells |= {name: row[name] for name in ("score", "best_epoch")}
+        for point in json.loads(row["curve"]):
+            cells |= {f"curve/{point.get('epoch')}/{name}": value for name, value in point.items()}
+        cells["histograms"] = json.loads(row["histograms"])
+        if row.get("retrieved"):
+            cells["retrieved"] = json.loads(row["retrieved"])
+    if row["phase"] == "tune":  # a trial is judged by its score alone; older ones looked at more
+        beyond = ("/train/", "curve/0/", "/mean cosine")
+        cells = {name: value for name, value in cells.items() if not any(part in name for part in beyond)}
+    return cells
+
+
+def _metric(name: str) -> bool:
+    """Fractions that a tolerance makes sense for; not losses and the like."""
+    return not name.startswith(("loss", "health"))
+
+
+def _equal(a: Any, b: Any, tolerance: float) -> bool:
+    if isinstance(a, float) and isinstance(b, float):
+        return a == b or (math.isnan(a) and math.isnan(b)) or abs(a - b) <= tolerance
+    return a == b

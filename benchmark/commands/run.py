@@ -16,17 +16,17 @@ import re
 import shlex
 import signal
 import sys
+from dataclasses import fields
 
 from benchmark.commands import _options
 from benchmark.errors import FULL
-from benchmark.running.worker import THREAD_LIMITS
+from benchmark.running.process import THREAD_LIMITS
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     _options.configure(parser)
-    parser.add_argument(
-        "--jobs", type=int, metavar="N", help="runs at a time (default: one per graphics card, or core)"
-    )
+    jobs = "runs at a time (default: one per graphics card, or core)"
+    parser.add_argument("--jobs", type=int, metavar="N", help=jobs)
     parser.add_argument("--backend", default="loky", choices=("loky", "dask", "sequential"), help="default: loky")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="of the Dask cluster: tcp://HOST:8786")
     parser.add_argument("--shard", metavar="I/N", default="1/1", help="only this share of the runs")
@@ -38,16 +38,7 @@ def execute(args: argparse.Namespace) -> int:
     os.environ.update(THREAD_LIMITS)  # before numpy is loaded: numbers must not depend on the number of cores
     from benchmark.running.driver import Options, Session
 
-    options = Options(
-        data=args.data,
-        backend=args.backend,
-        jobs=args.jobs,
-        address=args.scheduler,
-        shard=args.shard,
-        retry_failed=args.retry_failed,
-        executor=args.executor,
-        time_limit=args.time_limit,
-    )
+    options = Options(**{field.name: getattr(args, field.name) for field in fields(Options)})
     session = Session(_options.load(args), _options.store(args), options)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a job scheduler's stop is as clean as Ctrl-C
     try:
@@ -62,11 +53,8 @@ def execute(args: argparse.Namespace) -> int:
     except OSError as problem:
         if problem.errno not in FULL:
             raise
-        print(
-            f"error: no room left for results in {args.results} ({problem.strerror}); stored runs are whole."
-            f" Make room, then go on:\n  {_typed()}",
-            file=sys.stderr,
-        )
+        full = f"error: no room left for results in {args.results} ({problem.strerror}); stored runs are whole."
+        print(f"{full} Make room, then go on:\n  {_typed()}", file=sys.stderr)
         return 4
     finally:
         session.stop()

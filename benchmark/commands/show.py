@@ -6,12 +6,28 @@ python -m benchmark show cub --data DIR --label-noise 0.1 --corrupted
 
 import argparse
 import re
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from benchmark.commands import _options
+from benchmark.datasets import open_dataset
+from benchmark.datasets._dataset import ArraySource, Dataset, Source, ceiling
+from benchmark.errors import UserError
+from benchmark.spec import RunSpec
+
+if TYPE_CHECKING:
+    from benchmark.training.training_set import TrainingView
+
+CELL, GAP, TITLE, CAPTION = 96, 6, 260, 14  # pixels of the contact sheet
+WRONG_LABEL, WRONG_IMAGE = (200, 30, 30), (30, 80, 200)  # frames: with the true class below; a distractor
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset", metavar="DATASET", help="a name, or the path of a CSV, Parquet file or folder")
-    parser.add_argument("--data", type=Path, default=Path("data"), metavar="DIR", help="default: data")
+    _options.dataset(parser)
     parser.add_argument("--out", type=Path, metavar="FILE", help="default: DATASET.png")
     parser.add_argument("--side", choices=("train", "test"), default="train", help="default: train")
     parser.add_argument("--classes", type=int, default=12, help="rows of the sheet (default: 12)")
@@ -26,26 +42,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from benchmark.commands import _contact_sheet as contact_sheet
-    from benchmark.datasets import open_dataset
-    from benchmark.datasets._ceiling import ceiling
-    from benchmark.datasets._dataset import ArraySource
-    from benchmark.errors import UserError
-    from benchmark.spec import RunSpec
     from benchmark.training import training_set as corruption
 
     if min(args.classes, args.images) < 1:
         raise UserError("--classes and --images must be above 0")
     dataset = open_dataset(args.dataset, args.data)
-    spec = RunSpec(
-        dataset=args.dataset,
-        train_classes=args.train_classes,
-        label_noise=args.label_noise,
-        label_noise_excludes_true=args.label_noise_excludes_true,
-        image_noise=args.image_noise,
-        distractors=args.distractors,
-        seed=args.seed,
-    )
+    damage = ("train_classes", "label_noise", "label_noise_excludes_true", "image_noise", "distractors", "seed")
+    spec = RunSpec(dataset=args.dataset, **{name: getattr(args, name) for name in damage})
     view = corruption.training_view(dataset, spec, args.data)
     print("\n".join([dataset.summary(), *dataset.notes]))
     if isinstance(dataset.source, ArraySource) and dataset.gallery is None:
@@ -59,15 +62,105 @@ def execute(args: argparse.Namespace) -> int:
             print(f"{change.index}\t{change.kind}\t{change.true}\t{change.now}")
     if args.side == "train":
         source = corruption.training_source(dataset, view)
-        rows = contact_sheet.training_rows(dataset, view, source, args.classes, args.images)
+        rows = training_rows(dataset, view, source, args.classes, args.images)
     else:
-        rows = contact_sheet.plain_rows(dataset, dataset.test, args.classes, args.images)
+        rows = plain_rows(dataset, dataset.test, args.classes, args.images)
     out = args.out or Path(re.sub(r"[^\w.-]+", "_", dataset.name) + ".png")
     heading = f"{dataset.name}, {args.side}: {' / '.join(dataset.levels)}"
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        contact_sheet.draw(rows, heading).save(out)
+        draw(rows, heading).save(out)
     except (OSError, ValueError) as error:
         raise UserError(f"cannot write {str(out)!r}: {error}; choose another --out, as sheet.png") from None
     print(f"wrote {out}")
     return 0
+
+
+@dataclass(frozen=True)
+class Cell:
+    image: np.ndarray  # (h, w, c) uint8
+    caption: str = ""
+    frame: tuple[int, int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    title: tuple[str, ...]  # class, then coarser levels
+    cells: list[Cell]
+
+
+def training_rows(dataset: Dataset, view: "TrainingView", source: Source, classes: int, images: int) -> list[Row]:
+    """Rows of spoiled training data: a sample stands in the row of the class that it is called now."""
+    rows = []
+    for label in _spread(dataset, view.class_ids, classes):
+        position = int(np.searchsorted(view.class_ids, label))
+        members = np.flatnonzero(view.labels == position)
+        spoiled = (view.true_labels != view.labels) | (view.replaced >= 0)
+        members = members[np.argsort(~spoiled[members], kind="stable")][:images]  # what was changed comes first
+        cells = []
+        for m in members.tolist():
+            wrong = view.true_labels[m] != view.labels[m]
+            true = dataset.names[0][view.class_ids[view.true_labels[m]]] if wrong else ""
+            frame = WRONG_LABEL if wrong else WRONG_IMAGE if view.replaced[m] >= 0 else None
+            cells.append(Cell(source.read(int(view.indices[m])), true, frame))
+        rows.append(Row(_title(dataset, label), cells))
+    return rows
+
+
+def plain_rows(dataset: Dataset, indices: np.ndarray, classes: int, images: int) -> list[Row]:
+    fine = dataset.labels[indices, 0]
+    rows = []
+    for label in _spread(dataset, np.unique(fine), classes):
+        members = indices[fine == label][:images]
+        rows.append(Row(_title(dataset, label), [Cell(dataset.source.read(int(i))) for i in members]))
+    return rows
+
+
+def draw(rows: list[Row], heading: str) -> Image.Image:
+    across = max((len(row.cells) for row in rows), default=1)
+    height = CELL + CAPTION + GAP
+    size = (TITLE + across * (CELL + GAP) + GAP, 30 + len(rows) * height + GAP)
+    sheet = Image.new("RGB", size, "white")
+    pen = ImageDraw.Draw(sheet)
+    pen.text((GAP, 7), heading, fill="black", font=_font(13))
+    for r, row in enumerate(rows):
+        top = 30 + r * height
+        for line, text in enumerate(row.title):
+            pen.text((GAP, top + 4 + 18 * line), _short(text, 34), "black" if line == 0 else "#666", _font(13))
+        for c, cell in enumerate(row.cells):
+            left = TITLE + c * (CELL + GAP)
+            sheet.paste(_thumbnail(cell.image), (left, top))
+            if cell.frame:
+                pen.rectangle((left, top, left + CELL - 1, top + CELL - 1), outline=cell.frame, width=4)
+            pen.text((left, top + CELL), _short(cell.caption, 16), cell.frame or "black", _font(10))
+    return sheet
+
+
+def _spread(dataset: Dataset, classes: np.ndarray, count: int) -> list[int]:
+    """At most `count` classes, evenly over all, neighbours in the coarser levels next to each other."""
+    first = {int(c): i for i, c in reversed(list(enumerate(dataset.labels[:, 0])))}
+    ordered = sorted(map(int, classes), key=lambda c: tuple(dataset.labels[first[c]][::-1]))
+    return [ordered[i] for i in np.unique(np.linspace(0, len(ordered) - 1, min(count, len(ordered))).astype(int))]
+
+
+def _title(dataset: Dataset, label: int) -> tuple[str, ...]:
+    sample = dataset.labels[np.flatnonzero(dataset.labels[:, 0] == label)[0]]
+    return tuple(dataset.names[level][sample[level]] for level in range(len(dataset.levels)))
+
+
+def _thumbnail(image: np.ndarray) -> Image.Image:
+    picture = Image.fromarray(image[:, :, 0] if image.shape[2] == 1 else np.ascontiguousarray(image)).convert("RGB")
+    picture.thumbnail((CELL, CELL))
+    cell = Image.new("RGB", (CELL, CELL), "#eee")
+    cell.paste(picture, ((CELL - picture.width) // 2, (CELL - picture.height) // 2))
+    return cell
+
+
+def _short(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def _font(size: int) -> ImageFont.FreeTypeFont:
+    import matplotlib  # its typeface has the letters of every script that the embedded data set uses
+
+    return ImageFont.truetype(f"{matplotlib.get_data_path()}/fonts/ttf/DejaVuSans.ttf", size)

@@ -13,7 +13,6 @@ from benchmark.commands import _options
 from benchmark.planning import plan as planner
 from benchmark.planning import tuning
 from benchmark.planning.identity import Identity
-from benchmark.planning.plan import Known
 from benchmark.planning.study import Study
 from benchmark.results.store import Outcome, Store
 from benchmark.spec import RunSpec, base_id
@@ -47,14 +46,13 @@ def _print(
     tracebacks: bool,
 ) -> bool:
     known = [family.known(outcomes) for family in planner.families(study, identity)]
+    planned, waiting = planner.united(known)
     states: dict[str, dict[str, str]] = {method: {} for method in study.methods}
-    for one in known:
-        for task in one.tasks:
-            outcome = outcomes.get(task.spec.run_id)
-            states[task.spec.method][task.spec.run_id] = outcome.status if outcome else "missing"
+    for run_id, spec in planned.items():
+        states[spec.method][run_id] = outcomes[run_id].status if run_id in outcomes else "missing"
     width = max(map(len, states))
-    waiting = len(frozenset().union(*(one.waiting for one in known)))
-    print(f"{study.name} at scale {study.scale}" + (f"; {waiting} more runs follow from tuning" if waiting else ""))
+    more = f"; {len(waiting)} more runs follow from tuning" if waiting else ""
+    print(f"{study.name} at scale {study.scale}{more}")
     print(f"  {'method':{width}}  {'done':>5}  {'diverged':>8}  {'failed':>6}  {'missing':>7}")
     failed: list[str] = []
     for method, runs in states.items():
@@ -63,7 +61,7 @@ def _print(
         failed += broken
         counts = f"{count['ok']:>5}  {count['diverged']:>8}  {len(broken):>6}  {count['missing']:>7}"
         print(f"  {method:{width}}  {counts}")
-    for method, others, why in _others(known, specs):
+    for method, others, why in _others(planned, specs):
         print(f"  {method}: {others} more runs of {why}; kept, and not counted with these")
     for run_id, row in store.rows(failed).items():
         lines = (row["error"] or row["status"]).strip().splitlines()
@@ -73,16 +71,14 @@ def _print(
     return bool(failed)
 
 
-def _others(known: list[Known], specs: dict[str, str]) -> Iterator[tuple[str, int, str]]:
+def _others(planned: dict[str, RunSpec], specs: dict[str, str]) -> Iterator[tuple[str, int, str]]:
     """Stored runs of the same specs by other code or on other data: method, how many, and what they are of."""
-    planned: dict[str, RunSpec] = {task.spec.base_id: task.spec for one in known for task in one.tasks}
-    ids = {task.spec.run_id for one in known for task in one.tasks}
+    asked = {spec.base_id: spec for spec in planned.values()}
     counts: Counter[tuple[str, str]] = Counter()
     for run_id, text in specs.items():
-        if run_id in ids or (spec := planned.get(base_id(text))) is None:
+        if run_id in planned or (spec := asked.get(base_id(text))) is None:
             continue
-        told = json.loads(text)
-        code = told.get("code", "")
+        code = json.loads(text).get("code", "")
         why = "code that was not recorded" if not code else "other code" if code != spec.code else "other data"
         counts[spec.method, why] += 1
     for (method, why), count in sorted(counts.items()):

@@ -15,9 +15,8 @@ from benchmark.results.store import Store
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "folder", nargs="?", type=Path, metavar="FOLDER", help="of Parquet files (default: all results)"
-    )
+    told = "of Parquet files (default: all results)"
+    parser.add_argument("folder", nargs="?", type=Path, metavar="FOLDER", help=told)
     parser.add_argument("--sample", type=int, default=5, metavar="N", help="how many runs (default: 5)")
     parser.add_argument("--seed", type=int, default=0, help="which ones (default: 0)")
     reproduce.configure_again(parser)

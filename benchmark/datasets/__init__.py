@@ -108,9 +108,9 @@ def open_dataset(name: str, root: Path | str) -> "Dataset":
         return _opened(import_module(f"benchmark.datasets.{given}").open, name, root, options)
     path = find(name, root)
     if path.is_dir():
-        return _opened(import_module("benchmark.datasets._folder").open_folder, name, path, options)
+        return _opened(import_module("benchmark.datasets._own").open_folder, name, path, options)
     if path.suffix.lower() in (".csv", ".parquet"):
-        return _opened(import_module("benchmark.datasets._table").open_table, name, path, options)
+        return _opened(import_module("benchmark.datasets._own").open_table, name, path, options)
     raise UserError(f"data set {name!r} is a {path.suffix or 'plain'} file; expected .csv, .parquet or a folder")
 
 

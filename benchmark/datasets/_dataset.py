@@ -5,7 +5,8 @@ and `loading.py` reads its images. To look at one: `python -m benchmark show DAT
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,8 @@ from benchmark.errors import UserError
 from benchmark.files import kept_array
 
 ORIENTATION = 0x0112  # the EXIF tag
+SIDES = ("train", "test", "query", "gallery")
+Labelled = tuple[np.ndarray, tuple[tuple[str, ...], ...]]  # (n, levels) ids, and names[level][id]
 
 
 class Source(Protocol):
@@ -36,9 +39,9 @@ class Dataset:
     names: tuple[tuple[str, ...], ...]  # names[level][id]
     train: np.ndarray  # (n_train,) int64 sample indices
     query: np.ndarray  # test samples; with gallery None each is looked for among the others
-    gallery: np.ndarray | None
     source: Source
     fingerprint: str  # hash of what the numbers depend on
+    gallery: np.ndarray | None = None
     distractors: Source | None = None  # images of no class, for the image-noise study
     super_level: int = -1  # the level whose labels are the super-labels of hierarchical sampling
     missing: int = 0  # images that the index names and that were left out, being absent
@@ -61,6 +64,15 @@ class Dataset:
                 f"({self.names[0][shared[0]]!r} is one); a metric-learning split is by class"
             )
 
+    @classmethod
+    def sided(cls, name: str, levels: Iterable[str], labelled: Labelled, sides: Sequence[str] | np.ndarray,
+              source: Source, fingerprint: str, **more: Any) -> "Dataset":  # fmt: skip
+        """A data set whose images are each said to be of one of SIDES; those of no side are not used."""
+        of = {side: np.flatnonzero(np.asarray(sides) == side) for side in SIDES}
+        query = np.sort(np.concatenate([of["test"], of["query"]]))
+        gallery = of["gallery"] if len(of["gallery"]) else None
+        return cls(name, tuple(levels), *labelled, of["train"], query, source, fingerprint, gallery, **more)
+
     @property
     def test(self) -> np.ndarray:
         """Every test sample: query, then gallery where there is one."""
@@ -71,15 +83,14 @@ class Dataset:
 
     def summary(self) -> str:
         """Images and classes of each side, in one line."""
-        sides = [("train", self.train), ("test" if self.gallery is None else "query", self.query)]
-        sides += [] if self.gallery is None else [("gallery", self.gallery)]
-        counts = [
-            f"{side} {len(i):,} images of "
-            + " / ".join(f"{len(np.unique(self.labels[i, level])):,} {name}" for level, name in enumerate(self.levels))
-            for side, i in sides
-        ]
-        absent = [f"{self.missing:,} images are missing and left out"] if self.missing else []
-        return f"{self.name}: " + "; ".join(counts + absent)
+        told = []
+        sides = {"train": self.train, "test" if self.gallery is None else "query": self.query, "gallery": self.gallery}
+        for side, i in sides.items():
+            if i is not None:
+                counts = [f"{len(np.unique(self.labels[i, n])):,} {level}" for n, level in enumerate(self.levels)]
+                told.append(f"{side} {len(i):,} images of {' / '.join(counts)}")
+        told += [f"{self.missing:,} images are missing and left out"] if self.missing else []
+        return f"{self.name}: {'; '.join(told)}"
 
 
 @dataclass(frozen=True)
@@ -147,8 +158,8 @@ def decode(path: Path) -> np.ndarray:
         ) from None
 
 
-def levelled(*columns: Sequence[Any]) -> tuple[np.ndarray, tuple[tuple[str, ...], ...]]:
-    """Ids from 0 in sorted order for each column, and their names: (n, columns) int64, names[column][id].
+def levelled(*columns: Sequence[Any]) -> Labelled:
+    """Ids from 0 in sorted order for each column, and their names.
 
     Values may be tuples, which sort by all their parts and are named by the last: (17, "Cardinal").
     """
@@ -174,3 +185,16 @@ def fingerprint(*parts: object) -> str:
             digest.update(str(part).encode())
         digest.update(b"\x1f")
     return digest.hexdigest()[:16]
+
+
+def ceiling(images: np.ndarray, labels: np.ndarray) -> float:
+    """The highest R@1 that any embedding can reach, leave-one-out within these images.
+
+    A query fails for certain when other images equal it pixel by pixel and none of them has its label.
+    images: (n, h, w, c) uint8; labels: (n,).
+    """
+    groups: dict[bytes, Counter[int]] = defaultdict(Counter)
+    for image, label in zip(images, labels, strict=True):
+        groups[image.tobytes()][label] += 1
+    lost = sum(n == 1 for counts in groups.values() if counts.total() > 1 for n in counts.values())
+    return 1 - lost / max(1, len(images))

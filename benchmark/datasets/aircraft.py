@@ -10,10 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.datasets._archive import assembled
 from benchmark.datasets._dataset import Dataset, FileSource
-from benchmark.datasets._download import found_or_fetched
-from benchmark.datasets._tree import rows
+from benchmark.datasets._tree import assembled, found_or_fetched, rows
 
 ARCHIVE = "fgvc-aircraft-2013b.tar.gz (https://www.robots.ox.ac.uk/~vgg/data/fgvc-aircraft)"
 FOLDERS = ("fgvc-aircraft-2013b",)

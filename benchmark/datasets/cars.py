@@ -1,7 +1,8 @@
 """Cars-196: photos of 196 car models; the first 98 train, the last 98 test.
 
 Both official layouts: `cars_annos.mat` with `car_ims/`, and the devkit with `cars_train/` and `cars_test/`;
-the original train and test images are pooled. Make and body type come from the model's name (`_cars_taxonomy.py`).
+the original train and test images are pooled. Make and body type come from the model's
+name: "Audi TT RS Coupe 2012" is an Audi and a Coupe.
 """
 
 from collections.abc import Mapping
@@ -10,10 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.datasets._archive import Levels, assembled, halves
-from benchmark.datasets._cars_taxonomy import body, make
 from benchmark.datasets._dataset import Dataset, FileSource
-from benchmark.datasets._tree import locate
+from benchmark.datasets._tree import Levels, assembled, halves, locate
 from benchmark.errors import UserError
 
 ARCHIVE = (
@@ -24,6 +23,17 @@ FOLDERS = ("cars196", "cars", "CARS", "stanford_cars")
 TEST_LABELS = "cars_test_annos_withlabels.mat"
 MARKERS = ("cars_annos.mat", "devkit/cars_meta.mat")
 COUNTS = {"training images": 8_054, "test images": 8_131, "training classes": 98, "test classes": 98}
+TWO_WORDS = ("AM General", "Aston Martin", "Land Rover")  # makes; all others are the first word of a name
+BODIES = ("Cab", "Convertible", "Coupe", "Hatchback", "Minivan", "SUV", "Sedan", "Van", "Wagon")
+UNSAID = {  # body type → parts of names that say nothing, or two things
+    "Cab": ("SuperCab",),
+    "Coupe": ("500 Abarth", "Challenger SRT8", "Cobalt SS", "Corvette Ron Fellows", "Corvette ZR1", "Gallardo LP",
+              "Integra Type R", "XK XKR"),
+    "Minivan": ("HHR SS",),
+    "SUV": ("TrailBlazer SS",),
+    "Sedan": ("300 SRT-8", "Charger SRT-8", "Regal GS", "TL Type-S"),
+    "Wagon": ("E-Series Wagon Van",),
+}  # fmt: skip
 
 
 def open(root: Path, expect: Mapping[str, int] | None = COUNTS, missing: str = "") -> Dataset:
@@ -75,3 +85,14 @@ def _load(path: Path) -> Mapping[str, Any]:
         raise UserError(f"{str(path)!r} is missing; it belongs to {ARCHIVE}") from None
     except Exception as error:  # scipy raises many kinds for a damaged file
         raise UserError(f"{str(path)!r} cannot be read ({error}); it belongs to {ARCHIVE}") from None
+
+
+def make(model: str) -> str:
+    return next((m for m in TWO_WORDS if model.startswith(m)), model.split()[0])
+
+
+def body(model: str) -> str:
+    """The last body type that the name says (Phantom Drophead Coupe Convertible); else "Other"."""
+    written = next((kind for kind, parts in UNSAID.items() if any(part in model for part in parts)), None)
+    said = [word for word in model.split() if word in BODIES]
+    return written or (said[-1] if said else "Other")

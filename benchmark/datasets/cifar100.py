@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 
 from benchmark.datasets._dataset import Dataset, KeptSource, fingerprint, levelled
-from benchmark.datasets._download import found_or_fetched
-from benchmark.datasets._split import by_class
-from benchmark.datasets._tree import check_counts
+from benchmark.datasets._tree import check_counts, found_or_fetched
 from benchmark.errors import UserError
 
 ARCHIVE = "cifar-100-python.tar.gz (https://www.cs.toronto.edu/~kriz/cifar.html)"
 FOLDERS = ("cifar-100-python",)
 MARKERS = ("meta",)
-COUNTS = {"images": 60_000, "classes": 100, "coarse classes": 20}
+LEVELS = ("class", "coarse")
+COUNTS = {"images": 60_000, "classes": 100, "coarse": 20}
 
 
 def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
@@ -30,20 +29,11 @@ def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
     fine = [(i, meta["fine_label_names"][i]) for part in parts for i in part["fine_labels"]]
     coarse = [(i, meta["coarse_label_names"][i]) for part in parts for i in part["coarse_labels"]]
     labels, names = levelled(fine, coarse)
-    found = {"images": len(labels), "classes": len(names[0]), "coarse classes": len(names[1])}
-    check_counts("cifar100", expect, found, ARCHIVE)
-    train, test = by_class(labels[:, 0], "order")
-    return Dataset(
-        name="cifar100",
-        levels=("class", "coarse"),
-        labels=labels,
-        names=names,
-        train=train,
-        query=test,
-        gallery=None,
-        source=KeptSource(folder / "images.npy", len(labels), lambda: _pixels(parts)),
-        fingerprint=fingerprint("cifar100", labels, *[np.asarray(part["data"])[::500] for part in parts]),
-    )
+    sides = np.where(labels[:, 0] < len(names[0]) // 2, "train", "test")
+    check_counts("cifar100", expect, labels, sides, LEVELS, ARCHIVE)
+    source = KeptSource(folder / "images.npy", len(labels), lambda: _pixels(parts))
+    stamp = fingerprint("cifar100", labels, *[np.asarray(part["data"])[::500] for part in parts])
+    return Dataset.sided("cifar100", LEVELS, (labels, names), sides, source, stamp)
 
 
 class _Plain(pickle.Unpickler):

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.datasets._archive import assembled, halves
 from benchmark.datasets._dataset import Dataset, FileSource
-from benchmark.datasets._download import found_or_fetched
+from benchmark.datasets._tree import assembled, found_or_fetched, halves
 from benchmark.errors import UserError
 
 ARCHIVE = "102flowers.tgz and imagelabels.mat (https://www.robots.ox.ac.uk/~vgg/data/flowers/102)"

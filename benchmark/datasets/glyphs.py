@@ -2,7 +2,7 @@
 
 Class = character, images = typefaces, hierarchy = character, base letter, script. Letters of different scripts that look
 the same (Latin A, Greek Alpha, Cyrillic A) make some labels inconsistent with what can be seen, so that R@1 has a ceiling
-below 100 (`_ceiling.py` computes it). Symbols and digits, which are no letters, are the distractors of the image-noise study.
+below 100 (`_dataset.ceiling`). Symbols and digits, which are no letters, are the distractors of the image-noise study.
 """
 
 import collections
@@ -20,6 +20,7 @@ from benchmark.files import kept_array
 from benchmark.seeds import seed
 
 SCRIPTS = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN")
+LEVELS = ("character", "base letter", "script")
 SIDE = 64  # pixels; settings with smaller images average neighbouring pixels
 POINT = 40  # font size in pixels
 BASELINE = 45  # row of the baseline
@@ -48,18 +49,11 @@ def open(root: Path, script: str = "") -> Dataset:
     labels = by_class[[class_of[c] for c, _ in letters]]  # (n, 3)
     in_train = labels[:, 0] < len(characters) // 2
     chosen = labels[:, 2] == levels[2].index(script.upper()) if script else np.full(len(labels), True)
-    return Dataset(
-        name=f"glyphs?script={script}" if script else "glyphs",
-        levels=("character", "base letter", "script"),
-        labels=labels,
-        names=tuple(tuple(level) for level in levels),
-        train=np.flatnonzero(in_train & chosen),
-        query=np.flatnonzero(~in_train & chosen),
-        gallery=None,
-        source=ArraySource(images),
-        fingerprint=hashlib.sha256(images.tobytes() + labels.tobytes() + script.encode()).hexdigest()[:16],
-        distractors=ArraySource(others),
-    )
+    sides = np.where(chosen, np.where(in_train, "train", "test"), "")
+    stamp = hashlib.sha256(images.tobytes() + labels.tobytes() + script.encode()).hexdigest()[:16]
+    labelled = (labels, tuple(map(tuple, levels)))
+    name, more = f"glyphs?script={script}" if script else "glyphs", ArraySource(others)
+    return Dataset.sided(name, LEVELS, labelled, sides, ArraySource(images), stamp, distractors=more)
 
 
 def _faces() -> list[Path]:

@@ -18,26 +18,15 @@ from benchmark.seeds import numpy_generator
 ARCHIVE = "train_mini.tar.gz (https://github.com/visipedia/inat_comp/tree/master/2021)"
 FOLDERS = ("inat", "inat2021", "iNaturalist")
 MARKERS = ("train_mini",)
-COUNTS = {
-    "training images": 250_150,
-    "test images": 249_850,
-    "training classes": 5_003,
-    "test classes": 4_997,
-    "super-categories": 11,
-}
+COUNTS = {"training images": 250_150, "test images": 249_850, "training classes": 5_003, "test classes": 4_997}
+COUNTS |= {"super-category": 11}
+LEVELS = ("species", "genus", "family", "order", "class", "super-category")
 RANKS = ("kingdom", "phylum", "class", "order", "family", "genus", "species")
 SUPER_CATEGORIES = {  # a taxon → the super-category of everything in it
-    "Plantae": "Plants",
-    "Fungi": "Fungi",
-    "Mollusca": "Mollusks",
-    "Insecta": "Insects",
-    "Arachnida": "Arachnids",
-    "Actinopterygii": "Ray-finned Fishes",
-    "Amphibia": "Amphibians",
-    "Reptilia": "Reptiles",
-    "Aves": "Birds",
+    "Plantae": "Plants", "Fungi": "Fungi", "Mollusca": "Mollusks", "Insecta": "Insects", "Arachnida": "Arachnids",
+    "Actinopterygii": "Ray-finned Fishes", "Amphibia": "Amphibians", "Reptilia": "Reptiles", "Aves": "Birds",
     "Mammalia": "Mammals",
-}
+}  # fmt: skip
 
 
 def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
@@ -62,26 +51,10 @@ def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
         supers,
     )
     labels = by_species[of]
-    train, test = np.flatnonzero(in_train[of]), np.flatnonzero(~in_train[of])
-    found = {
-        "training images": len(train),
-        "test images": len(test),
-        "training classes": len(np.unique(labels[train, 0])),
-        "test classes": len(np.unique(labels[test, 0])),
-        "super-categories": len(set(supers)),
-    }
-    check_counts("inat", expect, found, ARCHIVE)
-    return Dataset(
-        name="inat",
-        levels=("species", "genus", "family", "order", "class", "super-category"),
-        labels=labels,
-        names=names,
-        train=train,
-        query=test,
-        gallery=None,
-        source=FileSource(folder, files),
-        fingerprint=fingerprint("inat", files, labels, in_train, some_sizes(folder, files)),
-    )
+    sides = np.where(in_train[of], "train", "test")
+    check_counts("inat", expect, labels, sides, LEVELS, ARCHIVE)
+    stamp = fingerprint("inat", files, labels, in_train, some_sizes(folder, files))
+    return Dataset.sided("inat", LEVELS, (labels, names), sides, FileSource(folder, files), stamp)
 
 
 def lineage(folder: str) -> tuple[str, ...]:

@@ -10,15 +10,16 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.datasets._dataset import Dataset, FileSource, KeptSource, fingerprint, levelled
-from benchmark.datasets._download import found_or_fetched
-from benchmark.datasets._tree import check_counts, image_files, some_sizes
+from benchmark.datasets._tree import check_counts, found_or_fetched, image_files, some_sizes
 from benchmark.errors import UserError
 
 ARCHIVE = "images_background.zip and images_evaluation.zip (https://github.com/brendenlake/omniglot)"
+LEVELS = ("character", "alphabet")
 FOLDERS = ("omniglot-py",)
 MARKERS = ("images_background",)
-COUNTS = {"training classes": 964, "test classes": 659, "images": 32_460}
+SIDES = {"images_background": "train", "images_evaluation": "test"}
 SIDE = 105
+COUNTS = {"training classes": 964, "test classes": 659, "images": 32_460}
 
 
 def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
@@ -29,27 +30,12 @@ def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
     if not files or any(len(place) != 4 for place in places):
         raise UserError(f"{str(folder)!r} does not hold PART/ALPHABET/CHARACTER/drawing.png; unpack {ARCHIVE} again")
     labels, names = levelled([(p[0], p[1], f"{p[1]} {p[2]}") for p in places], [p[1].replace("_", " ") for p in places])
-    side = np.array([place[0] for place in places])
-    train, test = np.flatnonzero(side == "images_background"), np.flatnonzero(side == "images_evaluation")
-    found = {
-        "training classes": len(np.unique(labels[train, 0])),
-        "test classes": len(np.unique(labels[test, 0])),
-        "images": len(files),
-    }
-    check_counts("omniglot", expect, found, ARCHIVE)
+    sides = np.array([SIDES.get(place[0], "") for place in places])
+    check_counts("omniglot", expect, labels, sides, LEVELS, ARCHIVE)
     source = FileSource(folder, files)
     key = fingerprint("omniglot", files, labels, some_sizes(folder, files))
-    return Dataset(
-        name="omniglot",
-        levels=("character", "alphabet"),
-        labels=labels,
-        names=names,
-        train=train,
-        query=test,
-        gallery=None,
-        source=KeptSource(folder / f"{key}.npy", len(files), lambda: _drawn(source)),
-        fingerprint=key,
-    )
+    kept = KeptSource(folder / f"{key}.npy", len(files), lambda: _drawn(source))
+    return Dataset.sided("omniglot", LEVELS, (labels, names), sides, kept, key)
 
 
 def _drawn(source: FileSource) -> np.ndarray:

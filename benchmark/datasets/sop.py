@@ -6,9 +6,8 @@ The official archive's `Ebay_train.txt` and `Ebay_test.txt`, whose paths name th
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchmark.datasets._archive import Levels, assembled
 from benchmark.datasets._dataset import Dataset, FileSource
-from benchmark.datasets._tree import locate, rows
+from benchmark.datasets._tree import Levels, assembled, locate, rows
 
 ARCHIVE = "Stanford_Online_Products.zip (https://cvgl.stanford.edu/projects/lifted_struct)"
 FOLDERS = ("Stanford_Online_Products", "sop")

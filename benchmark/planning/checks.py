@@ -50,9 +50,7 @@ def checked_study(content: Mapping[str, Any]) -> dict[str, Any]:
     for key, values in vary.items():
         _check_vary(key, values, methods)
     return {
-        "title": content["title"],
-        "paper": content.get("paper", ""),
-        "notes": content.get("notes", ""),
+        **{key: content.get(key, "") for key in ("title", "paper", "notes")},
         "datasets": chosen,
         "methods": methods,
         "setting": _one(content["setting"], "setting", settings.names(), "python -m benchmark list settings"),
@@ -128,10 +126,9 @@ def table(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return value
 
 
-def _one(value: object, key: str, choices: Iterable[str], hint: str = "") -> str:
-    if value not in list(choices):
-        raise unknown(key, value, choices, hint)
-    return str(value)
+def _one(value: Any, key: str, choices: Iterable[str], hint: str = "") -> str:
+    known([value], choices, key, hint)
+    return value
 
 
 def _count(value: object, key: str) -> int:

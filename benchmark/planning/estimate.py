@@ -1,6 +1,6 @@
 """How long runs will take, from what runs of the same kind took: used by `plan` and at the start of `run`."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from statistics import median
 
 from benchmark.results.store import KIND, Outcome
@@ -9,53 +9,41 @@ from benchmark.spec import RunSpec
 
 class Estimate:
     def __init__(self, outcomes: Iterable[Outcome]) -> None:
-        self.seconds: dict[tuple, list[float]] = {}  # of runs of the same kind and length, and coarser
-        self.pace: dict[tuple, list[float]] = {}  # seconds for a batch
-        self.preparations: dict[tuple, list[float]] = {}  # seconds before training
+        self.seen: dict[
+            tuple, list[tuple[int, float, float]]
+        ] = {}  # kind → batches, seconds of training, and before it
         for outcome in outcomes:
             self.add(outcome)
 
     def add(self, outcome: Outcome) -> None:
         if outcome.status == "ok":
+            took = (outcome.batches, outcome.seconds - outcome.preparation, outcome.preparation)
             for kind in (outcome.kind, outcome.kind[:-1]):  # with and without the method
-                training = outcome.seconds - outcome.preparation
-                self.seconds.setdefault((kind, outcome.batches), []).append(training)
-                self.pace.setdefault(kind, []).append(training / outcome.batches)
-                self.preparations.setdefault(kind, []).append(outcome.preparation)
+                self.seen.setdefault(kind, []).append(took)
 
     def of(self, spec: RunSpec) -> float | None:
-        """Seconds for a run, None if nothing like it was ever run."""
+        """Seconds for a run, from those of its kind and length, else of its kind; None if nothing like it was ever run."""
         kind = tuple(getattr(spec, name) for name in KIND)
         batches = spec.epochs * max(1, spec.batches_per_epoch)
-        for near in (kind, kind[:-1]):
-            if (near, batches) in self.seconds:
-                return median(self.seconds[near, batches]) + self._preparation(near)
-        for near in (kind, kind[:-1]):
-            if near in self.pace:
-                return median(self.pace[near]) * batches + self._preparation(near)
+        near = [self.seen[one] for one in (kind, kind[:-1]) if one in self.seen]
+        for found in near:
+            if same := [seconds for length, seconds, _ in found if length == batches]:
+                return median(same) + _preparation(found)
+        for found in near:
+            return median(seconds / length for length, seconds, _ in found) * batches + _preparation(found)
         return None
 
-    def _preparation(self, kind: tuple) -> float:
-        """The first run of a kind draws the data and computes the features, and workers beside it wait for that."""
-        found = self.preparations[kind]
-        return min(found) if len(found) > 1 else 0.0
-
-    def total(self, specs: Iterable[RunSpec], waiting: int = 0, slots: int = 1) -> float | None:
+    def total(self, specs: Collection[RunSpec], waiting: int = 0, slots: int = 1) -> float | None:
         """Seconds for all of them and as many more as are `waiting`; None if that is unknown for most."""
         # Most runs of a plan differ in the seed only, so their times are looked up once per kind and length.
-        cached: dict[tuple, float | None] = {}
-        times: list[float | None] = []
-        for spec in specs:
-            key = (*(getattr(spec, name) for name in KIND), spec.epochs, spec.batches_per_epoch)
-            if key not in cached:
-                cached[key] = self.of(spec)
-            times.append(cached[key])
-        known = [time for time in times if time is not None]
-        if not times and not waiting:
+        alike = [(*(getattr(spec, name) for name in KIND), spec.epochs, spec.batches_per_epoch) for spec in specs]
+        cached = {key: self.of(spec) for key, spec in dict(zip(alike, specs, strict=True)).items()}
+        known = [time for key in alike if (time := cached[key]) is not None]
+        if not alike and not waiting:
             return 0.0
-        if 2 * len(known) < len(times) or not known:
+        if 2 * len(known) < len(alike) or not known:
             return None
-        return sum(known) / len(known) * (len(times) + waiting) / max(1, slots)
+        return sum(known) / len(known) * (len(alike) + waiting) / max(1, slots)
 
 
 def in_words(seconds: float | None) -> str:
@@ -66,3 +54,8 @@ def in_words(seconds: float | None) -> str:
     if seconds < 5400:
         return f"{round(seconds / 60)} min"
     return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} days"
+
+
+def _preparation(found: list[tuple[int, float, float]]) -> float:
+    """The first run of a kind draws the data and computes the features, and workers beside it wait for that."""
+    return min(before for _, _, before in found) if len(found) > 1 else 0.0

@@ -8,7 +8,7 @@ plan main`
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, NamedTuple
@@ -65,22 +65,11 @@ class Task(NamedTuple):
     tuning: Tuned
 
     def ledger_row(self) -> dict[str, Any]:
-        spec = self.spec
-        same = {
-            name: getattr(spec, name) for name in ("dataset", "method", "protocol", "phase", "seed", "lr", "run_id")
-        }
-        return {
-            "study": self.study.name,
-            "scale": self.study.scale,
-            "setting": self.study.setting,
-            "params": as_json(spec.params),
-            "variation": self.variation,
-            "trial": self.trial,
-            "chosen": self.chosen,
-            "tuned": self.point,
-            **same,
-            **self.tuning._asdict(),
-        }
+        about: dict[str, Any] = {"study": self.study.name, "scale": self.study.scale, "setting": self.study.setting}
+        about |= {"params": as_json(self.spec.params), "variation": self.variation, "trial": self.trial}
+        about |= {"chosen": self.chosen, "tuned": self.point}
+        same = ("dataset", "method", "protocol", "phase", "seed", "lr", "run_id")
+        return about | {name: getattr(self.spec, name) for name in same} | self.tuning._asdict()
 
 
 @dataclass(frozen=True)
@@ -97,9 +86,8 @@ class Group:
         return self.finals[0][1].method
 
     def _changed(self, base: RunSpec, point: Point) -> RunSpec:
-        return base.replace(
-            **{f"params.{k}" if k in base.params or k not in FIELDS else k: v for k, v in point.items()}
-        )
+        names = {name: f"params.{name}" if name in base.params or name not in FIELDS else name for name in point}
+        return base.replace(**{names[name]: value for name, value in point.items()})
 
     def trial_specs(self, point: Point) -> list[RunSpec]:
         key = as_json(point)
@@ -162,6 +150,16 @@ class Known:
     blocked: list[str]  # methods of which every trial failed
 
 
+def united(known: Iterable[Known]) -> tuple[dict[str, RunSpec], set[str]]:
+    """All runs that are known, by their id, and those that will follow: families and studies share some."""
+    specs: dict[str, RunSpec] = {}
+    waiting: set[str] = set()
+    for one in known:
+        specs |= {task.spec.run_id: task.spec for task in one.tasks}
+        waiting |= one.waiting
+    return specs, waiting
+
+
 @dataclass(frozen=True)
 class Family:
     """What is compared, so tuned alike: every method, and every variation tuned apart, on one data set under one protocol."""
@@ -192,18 +190,8 @@ class Family:
         for (group, search), mine, done in zip(tuned, trials, complete, strict=True):
             chosen = best(mine) if done else None
             edge, ends = (search.edge(mine, sides), search.ends(mine)) if done else ("", {})
-            low, high = search.range(sides)
-            about = Tuned(
-                len(mine),
-                edge,
-                bool(sides),
-                low,
-                high,
-                as_json(search.extra),
-                as_json(ends),
-                search.tuning.sampler,
-                group.finals[0][0],
-            )
+            where = (edge, bool(sides), *search.range(sides), as_json(search.extra), as_json(ends))
+            about = Tuned(len(mine), *where, search.tuning.sampler, group.finals[0][0])
             for trial in mine:
                 tasks += group.trial_tasks(trial, trial is chosen, about)
             if chosen:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
-from importlib.metadata import version
+from importlib import metadata
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from typing import Any
 from benchmark.errors import UserError
 from benchmark.files import replacing
 from benchmark.planning.study import Tuning
-from benchmark.results.optuna_export import distributions
+from benchmark.results.tuning_summary import distributions
 
 Point = Mapping[str, Any]  # "lr" and what else is tuned
 Choices = list | Mapping[str, Any]  # values, or a range: {"low": 0.2, "high": 1.0, "log": False}
@@ -75,13 +75,11 @@ def listed(choices: Choices) -> list:
 def affordable(search: Mapping[str, Choices], trials: int) -> dict[str, list]:
     """As many of the values to tune, in the order that the method names them, as a grid has room for."""
     chosen: dict[str, list] = {}
-    combinations = 1
     for name, choices in search.items():
-        values = listed(choices)
-        combinations *= len(values)
-        if trials // combinations < FEWEST_RATES:
+        chosen[name] = listed(choices)
+        if trials // math.prod(map(len, chosen.values())) < FEWEST_RATES:
+            del chosen[name]
             break
-        chosen[name] = values
     return chosen
 
 
@@ -137,10 +135,8 @@ class Search:
 
     def range(self, sides: Sequence[str] = ()) -> tuple[float, float]:
         low, high = self.tuning.lr
-        return (
-            _rounded(low / self.step) if "low" in sides else low,
-            _rounded(high * self.step) if "high" in sides else high,
-        )
+        lower, higher = _rounded(low / self.step), _rounded(high * self.step)
+        return lower if "low" in sides else low, higher if "high" in sides else high
 
     def edge(self, trials: Sequence[Trial], sides: Sequence[str] = ()) -> str:
         """Whether the best rate lies at the `low` or `high` end of the range searched."""
@@ -188,21 +184,17 @@ def best(trials: Sequence[Trial]) -> Trial | None:
     return min(candidates, key=lambda t: (-t.score, t.point["lr"], t.number), default=None)
 
 
+_version = cache(metadata.version)
 _ASKED: dict[str, list] = {}  # what was drawn before: Optuna takes seconds to load and to draw for a whole study
 
 
 def _drawn(key: object, draw: Callable[[], list]) -> list:
     """What `draw` gives, which follows from the key alone."""
-    text = json.dumps([_optuna_version(), key], sort_keys=True, default=dict)
+    text = json.dumps([_version("optuna"), key], sort_keys=True, default=dict)
     short = hashlib.sha256(text.encode()).hexdigest()[:24]
     if short not in _ASKED:
         _ASKED[short] = draw()
     return _ASKED[short]
-
-
-@cache
-def _optuna_version() -> str:
-    return version("optuna")
 
 
 def memory(results: Path) -> Path:
@@ -253,23 +245,17 @@ def _sampled(search: Search, told: Sequence[Trial], count: int) -> list[Point]:
     else:
         study = _study("TPESampler", seed=own, n_startup_trials=1, multivariate=True, constant_liar=True)
     space = distributions(search.extra, *search.tuning.lr)
-    study.add_trials(
-        optuna.trial.create_trial(
-            params=dict(t.point), distributions=space, value=t.score if t.state == "ok" else DIVERGED
-        )
-        for t in told
-        if t.state in ("ok", "diverged")
-    )
+    for trial in told:
+        if trial.state in ("ok", "diverged"):
+            score = trial.score if trial.state == "ok" else DIVERGED
+            study.add_trial(optuna.trial.create_trial(params=dict(trial.point), distributions=space, value=score))
+
+    def rounded(name: str, value: Any) -> Any:
+        known = isinstance(space[name], optuna.distributions.FloatDistribution)
+        return _within(value, space[name].low, space[name].high) if known else value
+
     drawn = [study.ask(space).params for _ in range(count)]
-    return [
-        {
-            name: _within(v, space[name].low, space[name].high)
-            if isinstance(v, float) and hasattr(space[name], "low")
-            else v
-            for name, v in p.items()
-        }
-        for p in drawn
-    ]
+    return [{name: rounded(name, value) for name, value in point.items()} for point in drawn]
 
 
 def _study(sampler: str, **options: Any) -> Any:

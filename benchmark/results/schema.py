@@ -81,23 +81,12 @@ def schema(kind: str) -> "pa.Schema":
     """The explicit schema of a `run`, `ledger` or `gathered` file, with kind and version in its metadata."""
     import pyarrow as pa
 
-    types = {
-        "string": pa.string(),
-        "str": pa.string(),
-        "Mapping": pa.string(),
-        "float": pa.float64(),
-        "int": pa.int64(),
-        "bool": pa.bool_(),
-        "tuple": pa.list_(pa.int64()),
-        "metrics": pa.map_(pa.string(), pa.float64()),
-    }
-    spec = {name: getattr(f.type, "__name__", str(f.type)) for name, f in FIELDS.items()}
-    kinds = {
-        "run": RESULT_COLUMNS | spec,
-        "ledger": LEDGER_COLUMNS,
-        "gathered": RESULT_COLUMNS | spec | {"size": "int", "modified": "int"},
-    }
-    columns = kinds[kind]
+    types = dict.fromkeys(("string", "str", "Mapping"), pa.string())
+    types |= {"float": pa.float64(), "int": pa.int64(), "bool": pa.bool_()}
+    types |= {"tuple": pa.list_(pa.int64()), "metrics": pa.map_(pa.string(), pa.float64())}
+    run = RESULT_COLUMNS | {name: getattr(f.type, "__name__", str(f.type)) for name, f in FIELDS.items()}
+    gathered = run | {"size": "int", "modified": "int"}
+    columns = {"run": run, "ledger": LEDGER_COLUMNS, "gathered": gathered}[kind]
     named = [pa.field(name, types[column]) for name, column in columns.items()]
     return pa.schema(named, metadata={"benchmark.kind": kind, "benchmark.version": str(VERSION)})
 
@@ -174,13 +163,7 @@ def write_table(path: Path, table: "pa.Table") -> None:
     import pyarrow.parquet as pq
 
     many = table.num_rows > 1  # dictionaries and statistics double size and reading time of a single row
+    form = {"compression": "zstd" if many else "snappy", "use_dictionary": many, "write_statistics": many}
+    level = DENSE if table.num_rows > LARGE else None
     with replacing(path) as temporary:
-        pq.write_table(
-            table,
-            temporary,
-            compression="zstd" if many else "snappy",
-            compression_level=DENSE if table.num_rows > LARGE else None,
-            use_dictionary=many,
-            write_statistics=many,
-            write_page_checksum=True,
-        )
+        pq.write_table(table, temporary, write_page_checksum=True, compression_level=level, **form)

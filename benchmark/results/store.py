@@ -55,12 +55,10 @@ class Outcome(NamedTuple):
 
 
 def outcome_of(row: Mapping[str, Any]) -> Outcome:
-    batches = row["epochs"] * max(1, row["batches_per_epoch"])
-    kind = tuple(row[name] for name in KIND)
+    told = {name: row[name] for name in ("status", "score", "seconds", "fingerprint", "data")}
     preparation = row["preparation"] or 0.0  # not recorded in older rows
-    return Outcome(
-        row["status"], row["score"], row["seconds"], kind, batches, row["fingerprint"], preparation, row["data"]
-    )
+    batches, kind = row["epochs"] * max(1, row["batches_per_epoch"]), tuple(row[name] for name in KIND)
+    return Outcome(kind=kind, batches=batches, preparation=preparation, **told)
 
 
 class Store:

@@ -4,8 +4,7 @@
 """
 
 import itertools
-import sys
-from collections.abc import Iterable
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,13 +13,13 @@ from benchmark.planning import plan as planner
 from benchmark.planning import tuning
 from benchmark.planning.estimate import Estimate, in_words
 from benchmark.planning.identity import EXECUTOR, Identity, seen, with_data
-from benchmark.planning.plan import Family, Known
+from benchmark.planning.plan import Family, Known, united
 from benchmark.planning.study import Study
-from benchmark.results import optuna_export as dashboard
+from benchmark.results import tuning_summary
 from benchmark.results.store import Outcome, Store
 from benchmark.running import provenance
 from benchmark.running.pools import Pool, exposed, open_pool
-from benchmark.running.preparation import checked, prepare
+from benchmark.running.preparation import checked, prepare, say
 from benchmark.running.progress import Progress
 from benchmark.running.scheduler import Scheduler, Shard
 from benchmark.running.worker import Job, resolved
@@ -32,7 +31,7 @@ class Options:
     data: Path = Path("data")
     backend: str = "loky"
     jobs: int | None = None
-    address: str | None = None  # of a Dask scheduler
+    scheduler: str | None = None  # the address of Dask's
     shard: str = "1/1"
     retry_failed: bool = False
     executor: str = EXECUTOR
@@ -71,27 +70,19 @@ class Session:
             if here:
                 for line in checked(self.studies, todo.values(), self.options.data):
                     say(line)
-            self.pool = open_pool(self.options.backend, self.options.jobs, self.options.address)
+            self.pool = open_pool(self.options.backend, self.options.jobs, self.options.scheduler)
             estimate = Estimate(outcomes.values())
             seconds = estimate.total(todo.values(), waiting, self.pool.slots())
             self._announce(len(todo), waiting, self.pool.slots(), seconds)
             if here:
                 prepare(todo.values(), self.options.data.absolute(), self.pool)
             commit, dirty = provenance.commit()
-            folder, apart = self.store.results.absolute(), self.options.backend != "sequential"
-            job = Job(
-                data=self.options.data.absolute(),
-                checkpoints=folder / "checkpoints",
-                executor=self.options.executor,
-                commit=commit,
-                dirty=dirty,
-                time_limit=self.options.time_limit,
-                crashes=folder / "crashes" if apart else None,
-            )
-            progress = Progress(estimate=estimate)
-            self.scheduler = Scheduler(
-                self.store, self.pool, job, progress, outcomes, again, self.shard, advanced=self._advanced
-            )
+            folder, data = self.store.results.absolute(), self.options.data.absolute()
+            crashes = folder / "crashes" if self.options.backend != "sequential" else None
+            job = Job(data, folder / "checkpoints", self.options.executor, None, commit, dirty,
+                      time_limit=self.options.time_limit, crashes=crashes)  # fmt: skip
+            progress, done = Progress(estimate=estimate), (outcomes, again)
+            self.scheduler = Scheduler(self.store, self.pool, job, progress, *done, self.shard, self._advanced)
             self.scheduler.run(itertools.chain(*self.families.values()))
             outcomes = self.scheduler.outcomes
             self.stop(kill=False)
@@ -111,15 +102,8 @@ class Session:
 
     def _missing(self, outcomes: dict[str, Outcome]) -> tuple[dict[str, RunSpec], int]:
         """Runs of this shard that can be done now, and how many follow from tuning."""
-        specs: dict[str, RunSpec] = {}
-        waiting: set[str] = set()
-        for family in itertools.chain(*self.families.values()):
-            known = family.known(outcomes)
-            waiting |= known.waiting
-            for spec in (task.spec for task in known.tasks):
-                if spec.run_id not in outcomes and self.shard.has(spec.run_id):
-                    specs[spec.run_id] = spec
-        return specs, len(waiting)
+        every, waiting = united(family.known(outcomes) for family in itertools.chain(*self.families.values()))
+        return {i: spec for i, spec in every.items() if i not in outcomes and self.shard.has(i)}, len(waiting)
 
     def _announce(self, todo: int, waiting: int, slots: int, seconds: float | None) -> None:
         names = ", ".join(study.name for study in self.studies)
@@ -127,9 +111,9 @@ class Session:
             names = f"{len(self.studies)} studies"
         then = f", then {waiting} more once tuning has chosen" if waiting else ""
         at_a_time = f"{slots} at a time" if slots else "no worker yet"
-        if self.options.backend == "dask" and exposed(self.options.address or ""):
+        if self.options.backend == "dask" and exposed(self.options.scheduler or ""):
             say(
-                f"warning: {self.options.address} is neither on this machine nor encrypted: whoever reaches that "
+                f"warning: {self.options.scheduler} is neither on this machine nor encrypted: whoever reaches that "
                 "scheduler can run code on its workers; keep it to a private network, or use tls:// (docs/CLUSTER.md)"
             )
         what = f"{names} at scale {self.studies[0].scale}: {todo} runs now{then}"
@@ -148,7 +132,7 @@ class Session:
         for study in self.studies:
             path = self.store.results / "optuna" / f"{study.name}-{study.scale}.log"
             if study.tuning and (self.scheduler is not None or not path.exists()):
-                dashboard.export(path, self.store.ledger_rows(study.name, study.scale), outcomes)
+                tuning_summary.export(path, self.store.ledger_rows(study.name, study.scale), outcomes)
 
     def _report(self, outcomes: dict[str, Outcome]) -> int:
         tasks = [task for known in self.known.values() for task in known.tasks]
@@ -159,22 +143,16 @@ class Session:
         say(f"{did} runs done now, {len(stored)} in all, {diverged} diverged, {len(failed)} failed")
         if self.scheduler and (elsewhere := self.scheduler.elsewhere()):
             say(f"{elsewhere} runs belong to other shards; type this again when they are done")
-        for name, prints in _fingerprints(stored.values()).items():
-            if len(prints) > 1:
-                say(f"warning: runs on {name} were made from {len(prints)} versions of the data")
+        seen = {
+            (outcome.kind[0], outcome.fingerprint) for outcome in stored.values() if outcome and outcome.fingerprint
+        }
+        for name, versions in sorted(Counter(name for name, _ in seen).items()):
+            if versions > 1:
+                say(f"warning: runs on {name} were made from {versions} versions of the data")
         for known in self.known.values():
             for method in known.blocked:
                 say(f"{method}: every tuning trial failed, so it has no final runs")
         return 3 if failed else 0
-
-
-def _fingerprints(outcomes: Iterable[Outcome | None]) -> dict[str, set[str]]:
-    """Data set → fingerprints of the data that its runs saw."""
-    found: dict[str, set[str]] = {}
-    for outcome in outcomes:
-        if outcome is not None and outcome.fingerprint:
-            found.setdefault(outcome.kind[0], set()).add(outcome.fingerprint)
-    return found
 
 
 def parse_shard(text: str) -> Shard:
@@ -182,7 +160,3 @@ def parse_shard(text: str) -> Shard:
     if not (index.isdecimal() and count.isdecimal() and 1 <= int(index) <= int(count)):
         raise UserError(f"--shard {text!r} must read I/N, for instance 3/40 for the third of forty")
     return Shard(int(index) - 1, int(count))
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

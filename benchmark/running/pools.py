@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from benchmark.errors import UserError
 from benchmark.running import provenance
-from benchmark.running.worker import THREAD_LIMITS, start_process
+from benchmark.running.process import THREAD_LIMITS, start_process
 
 REFRESH = 2.0  # seconds between looks at the size of a cluster
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from benchmark.errors import UserError
 from benchmark.planning.estimate import in_words
 from benchmark.planning.study import Study
-from benchmark.running import memory
+from benchmark.running import process
 from benchmark.running.pools import Pool
 from benchmark.spec import RunSpec
 
@@ -52,10 +52,8 @@ def checked(studies: Iterable[Study], specs: Iterable[RunSpec], data: Path) -> l
             supers = view.levels[:, dataset.super_level] if len(dataset.levels) > 1 else None
             generator = numpy_generator("check")
             next(batches("hierarchical", view.labels, supers, spec.batch_size, spec.per_class, generator))
-        told = lines.setdefault(
-            spec.dataset,
-            [f"{dataset.summary()}; setting {', '.join(sorted(settings.get(spec.dataset, ['?'])))}", *dataset.notes],
-        )
+        setting = ", ".join(sorted(settings.get(spec.dataset, ["?"])))
+        told = lines.setdefault(spec.dataset, [f"{dataset.summary()}; setting {setting}", *dataset.notes])
         used = (view.classes, len(np.unique(judged.labels[query, 0])))
         if spec.train_classes or spec.test_classes:
             told.append(f"of these classes {used[0]} are trained on and {used[1]} are tested on")
@@ -115,7 +113,7 @@ def _open(futures: list[Future], pool: Pool) -> bool:
 
 def compute(spec: RunSpec, data: Path, device: str | None) -> None:
     """A worker's part: takes chunks until none are left."""
-    memory.keep()
+    process.keep_memory()
     import torch
 
     from benchmark.datasets import open_dataset

@@ -8,7 +8,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from functools import cache
+from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
 
@@ -37,13 +37,10 @@ def commit() -> tuple[str, bool]:
     git = shutil.which("git")
     if git is None or not (ROOT / ".git").exists():  # installed below somebody else's repository
         return "", False
-    head = subprocess.run([git, "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True)
-    if head.returncode:
-        return "", False
-    changed = subprocess.run(
-        [git, "-C", str(ROOT), "status", "--porcelain", "--", "benchmark", "baselines"], capture_output=True, text=True
-    )
-    return head.stdout.strip(), bool(changed.stdout.strip())
+    ask = partial(subprocess.run, cwd=ROOT, capture_output=True, text=True)
+    head = ask([git, "rev-parse", "HEAD"])
+    changed = ask([git, "status", "--porcelain", "--", "benchmark", "baselines"])
+    return ("", False) if head.returncode else (head.stdout.strip(), bool(changed.stdout.strip()))
 
 
 @cache

@@ -18,8 +18,8 @@ from benchmark.files import Claims
 from benchmark.planning.plan import Family, Known
 from benchmark.results.store import Outcome, Store, outcome_of
 from benchmark.running.pools import Death, Pool
+from benchmark.running.process import LATE
 from benchmark.running.progress import Progress
-from benchmark.running.watch import LATE
 from benchmark.running.worker import Job, failure, row, work
 from benchmark.spec import RunSpec
 

@@ -6,9 +6,6 @@ its traceback; only a full disk is passed on, because no other run could be stor
 
 import importlib
 import json
-import os
-import signal
-import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -19,11 +16,13 @@ from typing import Any
 
 from benchmark.errors import FULL, UserError
 from benchmark.planning.identity import EXECUTOR, code_of
-from benchmark.running import memory, provenance
-from benchmark.running.watch import TimeLimit, watched
+from benchmark.running import process, provenance
 from benchmark.spec import FIELDS, RunSpec
 
-THREAD_LIMITS = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+PLAIN = (  # what a result may say as it is stored
+    "score", "best_epoch", "looks", "preparation", "step_seconds", "loss_parameters", "device", "precision_used",
+    "deterministic",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -49,9 +48,9 @@ class Job:
 
 def work(spec: RunSpec, job: Job) -> dict[str, Any]:
     """The row of a run."""
-    memory.keep()
+    process.keep_memory()
     run = resolved(job.executor)  # loads torch, which should not count as time of the first run
-    memory.reset_peak()
+    process.reset_peak()
     started = time.perf_counter()
     try:
         if job.same_code and spec.code and spec.code != (now := code_of(spec.method, job.executor)):
@@ -60,9 +59,9 @@ def work(spec: RunSpec, job: Job) -> dict[str, Any]:
                 "meanwhile, or a worker with another version of the project; type the same command again"
             )
         checkpoint = job.checkpoints / f"{spec.run_id}.pt" if job.checkpoints else None
-        with watched(job.time_limit, job.trace(spec)):
+        with process.watched(job.time_limit, job.trace(spec)):
             result = run(spec, data=job.data, threads=1, device=job.device, checkpoint=checkpoint)
-    except TimeLimit:
+    except process.TimeLimit:
         result = failure("timeout", f"{traceback.format_exc()}{job.late()}")
     except SystemExit as problem:
         result = failure("error", f"{traceback.format_exc()}the run called sys.exit({problem.code!r})")
@@ -73,7 +72,7 @@ def work(spec: RunSpec, job: Job) -> dict[str, Any]:
         if isinstance(problem, UserError):  # it says all there is to say
             result["error"] = str(problem)
     seconds = time.perf_counter() - started
-    return row(spec, result, job) | {"seconds": seconds, "peak_memory_mb": memory.peak_mb()}
+    return row(spec, result, job) | {"seconds": seconds, "peak_memory_mb": process.peak_mb()}
 
 
 def failure(status: str, error: str) -> dict[str, Any]:
@@ -89,21 +88,12 @@ def row(spec: RunSpec, result: dict[str, Any], job: Job) -> dict[str, Any]:
         "run_id": spec.run_id,
         "spec": spec.canonical(),
         "status": result["status"],
-        "score": result.get("score"),
-        "best_epoch": result.get("best_epoch"),
-        "looks": result.get("looks"),
         "metrics": list((result.get("metrics") or {}).items()),
         "curve": json.dumps(result.get("curve") or []),
         "histograms": json.dumps(result.get("histograms") or {}),
         "retrieved": json.dumps(result.get("retrieved") or {}, separators=(",", ":")),
         "error": result.get("error") or "",
         "fingerprint": result.get("fingerprint") or "",
-        "preparation": result.get("preparation"),
-        "step_seconds": result.get("step_seconds"),
-        "loss_parameters": result.get("loss_parameters"),
-        "device": result.get("device"),
-        "precision_used": result.get("precision_used"),
-        "deterministic": result.get("deterministic"),
         "seconds": 0.0,
         "peak_memory_mb": 0.0,
         "versions": json.dumps(versions, sort_keys=True),
@@ -113,7 +103,7 @@ def row(spec: RunSpec, result: dict[str, Any], job: Job) -> dict[str, Any]:
         "gpu": provenance.gpu(job.device),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    fields = {name: getattr(spec, name) for name in FIELDS}
+    fields = {name: result.get(name) for name in PLAIN} | {name: getattr(spec, name) for name in FIELDS}
     return about | fields | {"params": json.dumps(dict(spec.params), sort_keys=True, separators=(",", ":"))}
 
 
@@ -131,16 +121,3 @@ def status_of(problem: BaseException) -> str:
     words = f"{type(problem).__name__}: {problem}".lower()
     memory = isinstance(problem, MemoryError) or "out of memory" in words or "can't allocate memory" in words
     return "out_of_memory" if memory or "outofmemory" in words else "error"
-
-
-def start_process() -> None:
-    """In every worker process of this machine: leave Ctrl-C to the driver, and go when the driver is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    driver = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == driver:
-            time.sleep(1)
-        os._exit(1)  # killed drivers store nothing: going on would only take the processor from the next one
-
-    threading.Thread(target=watch, daemon=True).start()

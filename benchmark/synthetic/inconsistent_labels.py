@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.datasets import open_dataset
-from benchmark.datasets._ceiling import ceiling
-from benchmark.datasets._dataset import Dataset
+from benchmark.datasets._dataset import Dataset, ceiling
 
 EQUAL, SIMILAR = 6, 6  # pairs to show: without any difference, and with the smallest
 SHRINK = 4  # candidates are looked for in images so much smaller

@@ -10,8 +10,7 @@ import numpy as np
 import torch
 
 from baselines.contextual import context_loss
-from benchmark.datasets._ceiling import ceiling
-from benchmark.datasets._dataset import ArraySource, Dataset
+from benchmark.datasets._dataset import ArraySource, Dataset, ceiling
 from benchmark.errors import UserError
 from benchmark.evaluation import (
     Maps,

@@ -5,7 +5,7 @@ import csv
 import pytest
 from trees import CARS, cars_devkit
 
-from benchmark.datasets import _cars_taxonomy as makes
+from benchmark.datasets import cars as makes
 from benchmark.datasets import cars as module
 from benchmark.errors import UserError
 

@@ -5,7 +5,7 @@ import csv
 import pytest
 from trees import BIRDS, cub
 
-from benchmark.datasets import _cub_taxonomy as birds
+from benchmark.datasets import cub as birds
 from benchmark.datasets import cub as module
 from benchmark.errors import UserError
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from benchmark.datasets import open_dataset
-from benchmark.datasets._ceiling import ceiling
-from benchmark.datasets._dataset import ArraySource
+from benchmark.datasets._dataset import ArraySource, ceiling
 
 
 @pytest.fixture(scope="module")

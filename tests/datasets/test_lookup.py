@@ -7,7 +7,7 @@ import pytest
 from trees import TREES
 
 from benchmark import datasets
-from benchmark.datasets._survey import survey
+from benchmark.commands.doctor import survey
 from benchmark.errors import UserError
 
 
@@ -45,12 +45,13 @@ def test_an_unknown_option_of_a_path_is_named(option, tmp_path):
 
 
 def test_an_empty_disk_says_where_each_data_set_comes_from(tmp_path):
-    found = {finding.name: finding for finding in survey(tmp_path)}
+    found = {name: (state, text) for state, name, text in survey(tmp_path)}
     assert found.keys() == set(datasets.names())
-    assert found.pop("glyphs").state == "embedded"
-    for finding in found.values():
-        assert finding.state == "absent"
-        assert "https://" in finding.message
+    assert found.pop("glyphs") == ("ok", "embedded; comes with the project")
+    for state, text in found.values():
+        assert state == "note"
+        assert text.startswith("absent")
+        assert "https://" in text
     assert list(tmp_path.iterdir()) == []
 
 
@@ -58,8 +59,8 @@ def test_a_part_on_disk_is_told_from_the_whole(tmp_path, monkeypatch):
     for tree in ("cub", "sop"):
         TREES[tree][1](tmp_path)
     monkeypatch.setattr("benchmark.datasets.sop.open.__defaults__", (None, ""))  # as if the small tree were the whole
-    found = {finding.name: finding for finding in survey(tmp_path)}
-    assert found["cub"].state == "incomplete"
-    assert "training images: 15 instead of 5,864" in found["cub"].message
-    assert found["sop"].state == "whole"
-    assert "train 18 images of 6 product / 2 category" in found["sop"].message
+    found = {name: (state, text) for state, name, text in survey(tmp_path)}
+    assert found["cub"][0] == "problem"
+    assert "incomplete; data set cub is not whole (training images: 15 instead of 5,864" in found["cub"][1]
+    assert found["sop"][0] == "ok"
+    assert "whole; sop: train 18 images of 6 product / 2 category" in found["sop"][1]

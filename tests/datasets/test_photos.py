@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from trees import TREES, cars_original, cifar100, cub
 
+from benchmark.commands.doctor import identical, survey
 from benchmark.datasets import cars, open_dataset
 from benchmark.datasets import cub as birds
-from benchmark.datasets._survey import identical, survey
 from benchmark.errors import UserError
 
 LISTS = Path(__file__).parent / "lists"
@@ -112,7 +112,7 @@ def test_looking_at_data_runs_nothing_and_writes_nothing(tmp_path, monkeypatch):
         TREES[name][1](tmp_path)
         monkeypatch.setattr(f"benchmark.datasets.{name}.open.__defaults__", (None,))
     before = sorted(tmp_path.rglob("*"))
-    found = {finding.name: finding.state for finding in survey(tmp_path)}
+    found = {name: text.partition(";")[0] for _, name, text in survey(tmp_path)}
     assert (found["cifar100"], found["omniglot"]) == ("whole", "whole")
     assert sorted(tmp_path.rglob("*")) == before
 

@@ -18,9 +18,9 @@ import sys
 import time
 from pathlib import Path
 
-from benchmark.running import watch
+from benchmark.running import process
 
-watch.GRACE = float(os.environ.get("STAND_IN_GRACE", watch.GRACE))
+process.GRACE = float(os.environ.get("STAND_IN_GRACE", process.GRACE))
 BEST = {"contrastive": 1e-3, "triplet": 3e-3, "contextual": 2e-3, "proxy_anchor": 5e-3}
 
 

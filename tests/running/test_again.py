@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 from desk import Desk
 
+from benchmark.commands.reproduce import TOLERANCE, compare
 from benchmark.results import schema
-from benchmark.results.rerun import TOLERANCE, compare
 
 
 @pytest.fixture

@@ -109,7 +109,6 @@ def test_letters_have_features_and_moved_views_too(tmp_path):
         names=(("a", "b", "c", "d"),),
         train=np.flatnonzero(fine < 2),
         query=np.flatnonzero(fine >= 2),
-        gallery=None,
         source=ArraySource(array),
         fingerprint="letters",
         distractors=ArraySource(255 - array[:3]),

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from trees import photo
 
-from benchmark.datasets._folder import open_folder
+from benchmark.datasets._own import open_folder
 from benchmark.spec import RunSpec
 from benchmark.training.inputs import open_inputs
 from benchmark.training.training_set import training_view

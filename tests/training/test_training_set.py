@@ -25,7 +25,6 @@ def make(classes: int = 20, images: int = 10, distractors: bool = True) -> Datas
         names=(tuple(f"class {i}" for i in range(classes)), tuple(f"super {i}" for i in range(10))),
         train=np.flatnonzero(fine < classes // 2),
         query=np.flatnonzero(fine >= classes // 2),
-        gallery=None,
         source=ArraySource(array),
         fingerprint="toy",
         distractors=ArraySource(np.full((7, 4, 4, 1), 255, dtype=np.uint8)) if distractors else None,
