@@ -6,26 +6,26 @@ from statistics import median
 from benchmark.results.store import KIND, Outcome
 from benchmark.spec import RunSpec
 
+Took = tuple[int, float, float]  # batches, seconds of training, and before it
+
 
 class Estimate:
     def __init__(self, outcomes: Iterable[Outcome]) -> None:
-        self.seen: dict[
-            tuple, list[tuple[int, float, float]]
-        ] = {}  # kind → batches, seconds of training, and before it
+        self.seen: dict[tuple, list[Took]] = {}  # by kind, as nearly as it can be had
         for outcome in outcomes:
             self.add(outcome)
 
     def add(self, outcome: Outcome) -> None:
         if outcome.status == "ok":
             took = (outcome.batches, outcome.seconds - outcome.preparation, outcome.preparation)
-            for kind in (outcome.kind, outcome.kind[:-1]):  # with and without the method
+            for kind in _near(outcome.kind):
                 self.seen.setdefault(kind, []).append(took)
 
     def of(self, spec: RunSpec) -> float | None:
         """Seconds for a run, from those of its kind and length, else of its kind; None if nothing like it was ever run."""
         kind = tuple(getattr(spec, name) for name in KIND)
         batches = spec.epochs * max(1, spec.batches_per_epoch)
-        near = [self.seen[one] for one in (kind, kind[:-1]) if one in self.seen]
+        near = [self.seen[one] for one in _near(kind) if one in self.seen]
         for found in near:
             if same := [seconds for length, seconds, _ in found if length == batches]:
                 return median(same) + _preparation(found)
@@ -56,6 +56,11 @@ def in_words(seconds: float | None) -> str:
     return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} days"
 
 
-def _preparation(found: list[tuple[int, float, float]]) -> float:
+def _near(kind: tuple) -> tuple[tuple, ...]:
+    """What may stand for a run: its own kind, that of any method, that of any method on any part of the data set."""
+    return kind, kind[:-1], ("part of", kind[0].partition("?")[0], *kind[1:-1])
+
+
+def _preparation(found: list[Took]) -> float:
     """The first run of a kind draws the data and computes the features, and workers beside it wait for that."""
     return min(before for _, _, before in found) if len(found) > 1 else 0.0

@@ -84,6 +84,13 @@ def test_time_is_estimated_from_runs_of_the_same_kind():
     assert [in_words(s) for s in (None, 0.2, 75, 600, 7200)] == ["unknown yet", "1 s", "75 s", "10 min", "2.0 h"]
 
 
+def test_runs_on_another_part_of_a_data_set_have_an_estimate():
+    spec = RunSpec(dataset="glyphs", epochs=2, batches_per_epoch=10)
+    estimate = Estimate([of(spec, 4.0), of(spec, 6.0), of(spec, 5.0)])
+    assert estimate.of(spec.replace(dataset="glyphs?script=greek", method="triplet")) == 5.0
+    assert estimate.of(spec.replace(lane="frozen")) is None
+
+
 def test_the_first_runs_of_a_kind_which_draw_data_and_compute_features_do_not_count_as_typical():
     spec = RunSpec(dataset="glyphs", lane="frozen")
     first = [of(spec, 905.0)._replace(preparation=900.0)]
