@@ -88,3 +88,19 @@ def test_the_readme_is_short_and_begins_with_what_matters():
     text = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     assert len(text) <= 135
     assert all(any(word in line for line in text[:20]) for word in ("make tables", "make test", ".png", "https://"))
+
+
+def test_the_numbers_of_the_readme_are_those_of_the_committed_table():
+    """Its first table is a part of the one that `python -m plots tables` makes of the committed runs."""
+    sections: list[dict[str, str]] = []
+    for line in (ROOT / "results/reference/tables/photos/main.md").read_text(encoding="utf-8").splitlines():
+        cells = [re.sub(r"<sup>.*?</sup>", "", cell).strip() for cell in line.strip("|").split("|")]
+        if cells[0].startswith("*protocol"):
+            sections.append({})
+        elif "±" in line and sections:
+            sections[-1][cells[0]] = cells[1]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in readme.splitlines() if "±" in line]
+    assert len(rows) > 5
+    for method, test, validation in rows:
+        assert (test, validation) == (sections[0][method], sections[1][method]), method

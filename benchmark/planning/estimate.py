@@ -18,7 +18,7 @@ class Estimate:
     def add(self, outcome: Outcome) -> None:
         if outcome.status == "ok":
             took = (outcome.batches, outcome.seconds - outcome.preparation, outcome.preparation)
-            for kind in _near(outcome.kind):
+            for kind in _near(outcome.kind)[: 1 if outcome.batches == 1 else None]:  # the untrained row is all judging
                 self.seen.setdefault(kind, []).append(took)
 
     def of(self, spec: RunSpec) -> float | None:

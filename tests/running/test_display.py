@@ -84,6 +84,13 @@ def test_time_is_estimated_from_runs_of_the_same_kind():
     assert [in_words(s) for s in (None, 0.2, 75, 600, 7200)] == ["unknown yet", "1 s", "75 s", "10 min", "2.0 h"]
 
 
+def test_the_untrained_row_says_nothing_about_the_time_of_training():
+    spec = RunSpec(dataset="glyphs", epochs=2, batches_per_epoch=10)
+    untrained = spec.replace(method="untrained", epochs=1, batches_per_epoch=1)
+    estimate = Estimate([of(untrained, 60.0)])
+    assert (estimate.of(untrained), estimate.of(spec)) == (60.0, None)
+
+
 def test_runs_on_another_part_of_a_data_set_have_an_estimate():
     spec = RunSpec(dataset="glyphs", epochs=2, batches_per_epoch=10)
     estimate = Estimate([of(spec, 4.0), of(spec, 6.0), of(spec, 5.0)])
