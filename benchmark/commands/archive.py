@@ -12,6 +12,8 @@ from benchmark.commands import _options
 from benchmark.errors import UserError, unknown
 from benchmark.planning.study import SCALES
 
+PICTURES = ("neighbours", "confused_classes", "not_made")  # photos belong to their authors, and are not handed on
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scale", default="laptop", help=f"{', '.join(SCALES)} (default: laptop)")
@@ -47,7 +49,8 @@ def execute(args: argparse.Namespace) -> int:
     write_table(path, rows)
     for kind, suffix in (("tables", "md"), ("figures", "png")):  # as they were made last; what was not made stays
         for file in sorted((args.results / kind / args.scale).glob(f"*.{suffix}")):
-            (target / kind / args.scale).mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, target / kind / args.scale / file.name)
+            if file.stem not in PICTURES or args.scale in ("quick", "laptop"):
+                (target / kind / args.scale).mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, target / kind / args.scale / file.name)
     print(f"{path}: {rows.num_rows} runs of {len(ledgers)} studies, {path.stat().st_size / 1e6:.1f} MB")
     return 0

@@ -6,14 +6,14 @@ from benchmark.running.worker import Job, row
 from benchmark.spec import RunSpec
 
 
-def stored(results, study, lr):
+def stored(results, study, lr, scale="laptop"):
     """A finished run of a study, as a runner leaves it."""
     store, spec = Store(results), RunSpec(dataset="glyphs", lr=lr)
     result = {"status": "ok", "score": lr, "metrics": {"test/R@1": 0.5}, "curve": [{"epoch": 1}], "best_epoch": 1}
     job = Job(data=results, checkpoints=results)
     store.write_run(row(spec, result, job) | {"seconds": 1.5, "peak_memory_mb": 10.0})
-    entry = {"scale": "laptop", "dataset": "glyphs", "method": "contrastive", "run_id": spec.run_id}
-    store.write_ledger(study, "laptop", [entry | {"study": study}])
+    entry = {"scale": scale, "dataset": "glyphs", "method": "contrastive", "run_id": spec.run_id}
+    store.write_ledger(study, scale, [entry | {"study": study}])
     return spec.run_id
 
 
@@ -50,6 +50,15 @@ def test_tables_and_figures_are_archived_beside_the_runs_that_they_are_of(tmp_pa
     assert main(["archive", "--results", str(tmp_path)]) == 0
     assert (tmp_path / "reference" / "tables" / "laptop" / "main.md").read_text() == "tables"
     assert (tmp_path / "reference" / "figures" / "laptop" / "overfitting.png").read_text() == "figures"
+
+
+def test_photos_are_not_handed_on_with_figures(tmp_path):
+    stored(tmp_path, "main", 0.01, scale="photos")
+    (tmp_path / "figures" / "photos").mkdir(parents=True)
+    for name in ("neighbours.png", "confused_classes.png", "overfitting.png"):
+        (tmp_path / "figures" / "photos" / name).write_text("")
+    assert main(["archive", "--scale", "photos", "--results", str(tmp_path)]) == 0
+    assert [path.name for path in (tmp_path / "reference" / "figures" / "photos").iterdir()] == ["overfitting.png"]
 
 
 def test_nothing_to_archive_is_said(tmp_path, capsys):
