@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmark.datasets import at_hand
 from benchmark.errors import UserError
 from benchmark.planning import plan as planner
 from benchmark.planning import tuning
@@ -62,6 +63,8 @@ class Session:
         if not self.studies:
             raise UserError(f"no photos were found below {str(self.options.data)!r}; name their folder with --data")
         self.families = {study.name: planner.families(study, made_of) for study in self.studies}
+        if fetch:
+            self._leave_out(outcomes)
         failed = [run_id for run_id, outcome in outcomes.items() if not outcome.finished]
         again = failed if self.options.retry_failed else []
         todo, waiting = self._missing({i: o for i, o in outcomes.items() if i not in set(again)})
@@ -99,6 +102,24 @@ class Session:
         pool, self.pool = self.pool, None
         if pool is not None:
             pool.close(kill)
+
+    def _leave_out(self, outcomes: dict[str, Outcome]) -> None:
+        """At scale photos, studies whose data are not here and whose runs are not all stored: what is stored is drawn."""
+        left = {}
+        for study in (study for study in self.studies if study.scale == "photos"):
+            bases = [
+                spec for family in self.families[study.name] for group in family.groups for _, spec in group.finals
+            ]
+            names = {seen.dataset for spec in bases for seen in (spec, *spec.elsewhere())}
+            absent = [name for name in sorted(names) if not at_hand(name, self.options.data)]
+            every, waiting = united(family.known(outcomes) for family in self.families[study.name])
+            if absent and (waiting or not every.keys() <= outcomes.keys()):
+                left[study.name] = absent
+        self.studies = [study for study in self.studies if study.name not in left]
+        self.families = {study.name: self.families[study.name] for study in self.studies}
+        if left:
+            data = ", ".join(sorted({name for absent in left.values() for name in absent}))
+            say(f"without {data} below {self.options.data}, no more than what is stored is shown of {', '.join(left)}")
 
     def _missing(self, outcomes: dict[str, Outcome]) -> tuple[dict[str, RunSpec], int]:
         """Runs of this shard that can be done now, and how many follow from tuning."""

@@ -11,10 +11,13 @@ import pytest
 from PIL import Image
 
 import baselines
+from benchmark.__main__ import main
 from benchmark.planning import identity
 from benchmark.planning.plan import families
 from benchmark.planning.study import load
 from benchmark.results.store import Store
+from benchmark.running.worker import Job, row
+from benchmark.spec import RunSpec
 
 LOSS = '''"""Pulls positives together by their cosine."""
 
@@ -148,6 +151,19 @@ def test_photos_that_are_not_there_are_left_out_by_name_and_those_with_stored_ru
     assert [s.datasets for s in kept] == [("cub",)]
     assert absent == ["cars?missing=skip"]
     assert identity.with_data([study], identity.Identity(tmp_path)) == ([], ["cars?missing=skip", "cub"])
+
+
+def test_a_clone_without_photos_shows_what_is_stored_of_a_study_and_trains_nothing(tmp_path, capsys):
+    spec = RunSpec(dataset="cub", method="contextual", data="abc")
+    job = Job(data=tmp_path, checkpoints=tmp_path)
+    told = {"status": "ok", "score": 0.5, "metrics": {"test/R@1": 0.5}, "curve": [{"epoch": 1}], "best_epoch": 1}
+    Store(tmp_path).write_run(row(spec, told, job) | {"seconds": 1.5, "peak_memory_mb": 10.0})
+    arguments = ["--scale", "photos", "--data", str(tmp_path), "--results", str(tmp_path)]
+    assert main(["run", "gradient_correction", *arguments]) == 0
+    said = capsys.readouterr().err
+    assert f"without cub below {tmp_path}, no more than what is stored is shown of gradient_correction" in said
+    assert "0 runs done now" in said
+    assert not (tmp_path / "studies").exists()  # the ledger that is committed stays the study's
 
 
 def test_a_syntax_error_in_one_methods_file_is_named_and_the_others_still_work(project):
