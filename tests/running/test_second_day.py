@@ -16,7 +16,7 @@ from benchmark.planning import identity
 from benchmark.planning.plan import families
 from benchmark.planning.study import load
 from benchmark.results.store import Store
-from benchmark.running.worker import Job, row
+from benchmark.running import worker
 from benchmark.spec import RunSpec
 
 LOSS = '''"""Pulls positives together by their cosine."""
@@ -155,9 +155,9 @@ def test_photos_that_are_not_there_are_left_out_by_name_and_those_with_stored_ru
 
 def test_a_clone_without_photos_shows_what_is_stored_of_a_study_and_trains_nothing(tmp_path, capsys):
     spec = RunSpec(dataset="cub", method="contextual", data="abc")
-    job = Job(data=tmp_path, checkpoints=tmp_path)
+    job = worker.Job(data=tmp_path, checkpoints=tmp_path)
     told = {"status": "ok", "score": 0.5, "metrics": {"test/R@1": 0.5}, "curve": [{"epoch": 1}], "best_epoch": 1}
-    Store(tmp_path).write_run(row(spec, told, job) | {"seconds": 1.5, "peak_memory_mb": 10.0})
+    Store(tmp_path).write_run(worker.row(spec, told, job) | {"seconds": 1.5, "peak_memory_mb": 10.0})
     arguments = ["--scale", "photos", "--data", str(tmp_path), "--results", str(tmp_path)]
     assert main(["run", "gradient_correction", *arguments]) == 0
     said = capsys.readouterr().err
