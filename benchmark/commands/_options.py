@@ -6,14 +6,15 @@
 import argparse
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from benchmark import datasets
 from benchmark.errors import UserError
-from benchmark.planning import study
+from benchmark.planning import study, tuning
 from benchmark.planning.identity import EXECUTOR, Identity, seen, with_data
+from benchmark.planning.plan import Family, Known, families
 from benchmark.results.store import Outcome, Store
 
 RESULTS, DATA, SCALE = Path("results"), Path("data"), "quick"
@@ -74,13 +75,18 @@ def load(args: argparse.Namespace) -> list[study.Study]:
     return loaded
 
 
-def with_identity(args: argparse.Namespace, outcomes: Mapping[str, Outcome]) -> tuple[list[study.Study], Identity]:
-    """The studies, on the data that there are, and the code and data that their runs would be made of."""
+def planned(
+    args: argparse.Namespace, outcomes: Mapping[str, Outcome]
+) -> Iterator[tuple[study.Study, list[Family], list[Known]]]:
+    """The studies on the data that there are, with all runs that follow from what is stored."""
     identity = Identity(args.data, args.executor, seen(outcomes.values()))
     studies, absent = with_data(load(args), identity)
     if absent:
         print(f"not found below {args.data}, so left out: {', '.join(absent)} (python -m benchmark doctor)")
-    return studies, identity
+    tuning.recall(args.results)
+    for one in studies:
+        found = families(one, identity)
+        yield one, found, [family.known(outcomes) for family in found]
 
 
 def store(args: argparse.Namespace) -> Store:

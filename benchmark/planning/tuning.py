@@ -197,20 +197,20 @@ def _drawn(key: object, draw: Callable[[], list]) -> list:
     return _ASKED[short]
 
 
-def memory(results: Path) -> Path:
+def _memory(results: Path) -> Path:
     return results / "cache" / "tuning.json"
 
 
-def recall(path: Path) -> None:
+def recall(results: Path) -> None:
     """Takes up what was drawn in earlier sessions; without the file, everything is drawn again."""
     with suppress(OSError, ValueError):
-        _ASKED.update(json.loads(path.read_text(encoding="utf-8")))
+        _ASKED.update(json.loads(_memory(results).read_text(encoding="utf-8")))
 
 
-def remember(path: Path) -> None:
+def remember(results: Path) -> None:
     """Keeps what was drawn for the next session; a folder that cannot be written keeps nothing."""
-    text = json.dumps(_ASKED)
-    if _ASKED and path.parents[1].is_dir():
+    path, text = _memory(results), json.dumps(_ASKED)
+    if _ASKED and results.is_dir():
         with suppress(OSError):
             if not path.exists() or path.read_text(encoding="utf-8") != text:
                 with replacing(path) as temporary:

@@ -54,7 +54,7 @@ class Session:
         """0 if everything is done, 3 if some runs failed."""
         self.store.check_writable()
         outcomes = self.store.outcomes(repair=True)
-        tuning.recall(tuning.memory(self.store.results))
+        tuning.recall(self.store.results)
         fetch = self.options.backend != "dask"  # else the data may be where the workers are
         made_of = Identity(self.options.data, self.options.executor, seen(outcomes.values()), fetch)
         self.studies, absent = with_data(self.studies, made_of)
@@ -92,7 +92,7 @@ class Session:
         else:
             for family in itertools.chain(*self.families.values()):
                 self._advanced(family, family.known(outcomes))
-        tuning.remember(tuning.memory(self.store.results))
+        tuning.remember(self.store.results)
         self._export(outcomes)
         self.store.gather()
         return self._report(outcomes)
