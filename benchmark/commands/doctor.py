@@ -30,8 +30,7 @@ Finding = tuple[str, str, str]  # ok, note or problem; name; text
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    _options.data(parser)
-    _options.results(parser)
+    _options.add(parser, "--data", "--results")
 
 
 def execute(args: argparse.Namespace) -> int:

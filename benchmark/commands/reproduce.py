@@ -37,13 +37,7 @@ class Comparison(NamedTuple):
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_id", help="as `plan --json` or a ledger shows it; its first characters will do")
-    configure_again(parser)
-
-
-def configure_again(parser: argparse.ArgumentParser) -> None:
-    _options.data(parser)
-    _options.executor(parser)
-    _options.stored(parser)
+    _options.add(parser, "--data", "--executor", "--results", "--no-reference")
 
 
 def execute(args: argparse.Namespace) -> int:

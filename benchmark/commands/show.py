@@ -27,7 +27,7 @@ WRONG_LABEL, WRONG_IMAGE = (200, 30, 30), (30, 80, 200)  # frames: with the true
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    _options.dataset(parser)
+    _options.add(parser, "dataset", "--data")
     parser.add_argument("--out", type=Path, metavar="FILE", help="default: DATASET.png")
     parser.add_argument("--side", choices=("train", "test"), default="train", help="default: train")
     parser.add_argument("--classes", type=int, default=12, help="rows of the sheet (default: 12)")
