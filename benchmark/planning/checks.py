@@ -49,17 +49,15 @@ def checked_study(content: Mapping[str, Any]) -> dict[str, Any]:
     vary = table(content, "vary")
     for key, values in vary.items():
         _check_vary(key, values, methods)
-    return {
-        **{key: content.get(key, "") for key in ("title", "paper", "notes")},
-        "datasets": chosen,
-        "methods": methods,
-        "setting": _one(content["setting"], "setting", settings.names(), "python -m benchmark list settings"),
-        "seeds": _count(content.get("seeds", 3), "seeds"),
-        "protocols": _names(content.get("protocols", ["test"]), "protocols", CHOICES["protocol"]),
-        "fields": fields,
-        "params": params,
-        "vary": {key: tuple(values) for key, values in vary.items()},
-    }
+    _one(content["setting"], "setting", settings.names(), "python -m benchmark list settings")
+    checked = {key: value for key, value in content.items() if key != "tuning"}
+    checked |= {"datasets": chosen, "methods": methods, "fields": fields, "params": params}
+    checked["vary"] = {key: tuple(values) for key, values in vary.items()}
+    if "seeds" in content:
+        _count(content["seeds"], "seeds")
+    if "protocols" in content:
+        checked["protocols"] = _names(content["protocols"], "protocols", CHOICES["protocol"])
+    return checked
 
 
 def checked_tuning(content: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
