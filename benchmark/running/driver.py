@@ -5,6 +5,7 @@
 
 import itertools
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +25,6 @@ from benchmark.running.preparation import checked, prepare, say
 from benchmark.running.progress import Progress
 from benchmark.running.scheduler import Scheduler, Shard
 from benchmark.running.worker import Job, resolved
-from benchmark.spec import RunSpec
 
 
 @dataclass(frozen=True)
@@ -65,32 +65,33 @@ class Session:
         self.families = {study.name: planner.families(study, made_of) for study in self.studies}
         if fetch:
             self._leave_out(outcomes)
-        failed = [run_id for run_id, outcome in outcomes.items() if not outcome.finished]
-        again = failed if self.options.retry_failed else []
-        todo, waiting = self._missing({i: o for i, o in outcomes.items() if i not in set(again)})
+        again = {i for i, outcome in outcomes.items() if self.options.retry_failed and not outcome.finished}
+        stored = {i: outcome for i, outcome in outcomes.items() if i not in again}
+        every, waiting = united(family.known(stored) for family in self._all())
+        todo = [spec for i, spec in every.items() if i not in stored and self.shard.has(i)]
         if todo or waiting:
-            here = self.options.backend != "dask" and self.options.executor == EXECUTOR  # the data are
+            here = fetch and self.options.executor == EXECUTOR  # the data are
+            folder, data = self.store.results.absolute(), self.options.data.absolute()
             if here:
-                for line in checked(self.studies, todo.values(), self.options.data):
+                for line in checked(self.studies, todo, self.options.data):
                     say(line)
             self.pool = open_pool(self.options.backend, self.options.jobs, self.options.scheduler)
             estimate = Estimate(outcomes.values())
-            seconds = estimate.total(todo.values(), waiting, self.pool.slots())
-            self._announce(len(todo), waiting, self.pool.slots(), seconds)
+            seconds = estimate.total(todo, len(waiting), self.pool.slots())
+            self._announce(len(todo), len(waiting), self.pool.slots(), seconds)
             if here:
-                prepare(todo.values(), self.options.data.absolute(), self.pool)
+                prepare(todo, data, self.pool)
             commit, dirty = provenance.commit()
-            folder, data = self.store.results.absolute(), self.options.data.absolute()
             crashes = folder / "crashes" if self.options.backend != "sequential" else None
             job = Job(data, folder / "checkpoints", self.options.executor, None, commit, dirty,
                       time_limit=self.options.time_limit, crashes=crashes)  # fmt: skip
-            progress, done = Progress(estimate=estimate), (outcomes, again)
-            self.scheduler = Scheduler(self.store, self.pool, job, progress, *done, self.shard, self._advanced)
-            self.scheduler.run(itertools.chain(*self.families.values()))
+            progress = Progress(estimate=estimate)
+            self.scheduler = Scheduler(self.store, self.pool, job, progress, stored, again, self.shard, self._advanced)
+            self.scheduler.run(self._all())
             outcomes = self.scheduler.outcomes
             self.stop(kill=False)
         else:
-            for family in itertools.chain(*self.families.values()):
+            for family in self._all():
                 self._advanced(family, family.known(outcomes))
         tuning.remember(self.store.results)
         self._export(outcomes)
@@ -121,10 +122,8 @@ class Session:
             data = ", ".join(sorted({name for absent in left.values() for name in absent}))
             say(f"without {data} below {self.options.data}, no more than what is stored is shown of {', '.join(left)}")
 
-    def _missing(self, outcomes: dict[str, Outcome]) -> tuple[dict[str, RunSpec], int]:
-        """Runs of this shard that can be done now, and how many follow from tuning."""
-        every, waiting = united(family.known(outcomes) for family in itertools.chain(*self.families.values()))
-        return {i: spec for i, spec in every.items() if i not in outcomes and self.shard.has(i)}, len(waiting)
+    def _all(self) -> Iterator[Family]:
+        return itertools.chain(*self.families.values())
 
     def _announce(self, todo: int, waiting: int, slots: int, seconds: float | None) -> None:
         names = ", ".join(study.name for study in self.studies)

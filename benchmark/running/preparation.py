@@ -85,11 +85,11 @@ def _watched(spec: RunSpec, data: Path, pool: Pool, kept: "list[ChunkedArray]", 
     say(f"{what}: {total - before:,} images to do, {before:,} are there, {slots} workers, {needed / 1e9:.1f} GB")
     futures = [pool.submit(compute, spec, data, devices[i % len(devices)]) for i in range(slots)]
     with tqdm(total=total, initial=before, desc=what, unit=" images", disable=None, smoothing=0) as bar:
-        while open_ := _open(futures, pool):
+        while _open(futures, pool):
             done = sum(one.done() for one in kept)
             bar.update(done - bar.n)
             now = time.monotonic()
-            if bar.disable and now - said >= EVERY and open_:
+            if bar.disable and now - said >= EVERY:
                 left = (now - started) / (done - before) * (total - done) if done > before else None
                 say(f"{what}: {done:,} of {total:,} images, time left: {in_words(left)}")
                 said = now
