@@ -86,8 +86,8 @@ class Group:
         return self.finals[0][1].method
 
     def _changed(self, base: RunSpec, point: Point) -> RunSpec:
-        names = {name: f"params.{name}" if name in base.params or name not in FIELDS else name for name in point}
-        return base.replace(**{names[name]: value for name, value in point.items()})
+        fields = FIELDS.keys() - base.params.keys()
+        return base.replace(**{name if name in fields else f"params.{name}": value for name, value in point.items()})
 
     def trial_specs(self, point: Point) -> list[RunSpec]:
         key = as_json(point)

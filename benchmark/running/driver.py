@@ -108,12 +108,11 @@ class Session:
         """At scale photos, studies whose data are not here and whose runs are not all stored: what is stored is drawn."""
         left = {}
         for study in (study for study in self.studies if study.scale == "photos"):
-            bases = [
-                spec for family in self.families[study.name] for group in family.groups for _, spec in group.finals
-            ]
-            names = {seen.dataset for spec in bases for seen in (spec, *spec.elsewhere())}
+            found = self.families[study.name]
+            finals = [spec for family in found for group in family.groups for _, spec in group.finals]
+            names = {seen.dataset for spec in finals for seen in (spec, *spec.elsewhere())}
             absent = [name for name in sorted(names) if not at_hand(name, self.options.data)]
-            every, waiting = united(family.known(outcomes) for family in self.families[study.name])
+            every, waiting = united(family.known(outcomes) for family in found)
             if absent and (waiting or not every.keys() <= outcomes.keys()):
                 left[study.name] = absent
         self.studies = [study for study in self.studies if study.name not in left]
@@ -155,18 +154,16 @@ class Session:
                 tuning_summary.export(path, self.store.ledger_rows(study.name, study.scale), outcomes)
 
     def _report(self, outcomes: dict[str, Outcome]) -> int:
-        tasks = [task for known in self.known.values() for task in known.tasks]
-        stored = {task.spec.run_id: outcomes.get(task.spec.run_id) for task in tasks}
-        failed = {run_id: outcome.status for run_id, outcome in stored.items() if outcome and not outcome.finished}
-        diverged = sum(outcome.status == "diverged" for outcome in stored.values() if outcome)
+        planned = {task.spec.run_id for known in self.known.values() for task in known.tasks}
+        stored = [outcomes[run_id] for run_id in planned if run_id in outcomes]
+        failed = sum(not outcome.finished for outcome in stored)
+        diverged = sum(outcome.status == "diverged" for outcome in stored)
         did = len(self.scheduler.done) if self.scheduler else 0
-        say(f"{did} runs done now, {len(stored)} in all, {diverged} diverged, {len(failed)} failed")
+        say(f"{did} runs done now, {len(planned)} in all, {diverged} diverged, {failed} failed")
         if self.scheduler and (elsewhere := self.scheduler.elsewhere()):
             say(f"{elsewhere} runs belong to other shards; type this again when they are done")
-        seen = {
-            (outcome.kind[0], outcome.fingerprint) for outcome in stored.values() if outcome and outcome.fingerprint
-        }
-        for name, versions in sorted(Counter(name for name, _ in seen).items()):
+        made_on = {(outcome.kind[0], outcome.fingerprint) for outcome in stored if outcome.fingerprint}
+        for name, versions in sorted(Counter(name for name, _ in made_on).items()):
             if versions > 1:
                 say(f"warning: runs on {name} were made from {versions} versions of the data")
         for known in self.known.values():
