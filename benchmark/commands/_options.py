@@ -6,17 +6,30 @@
 import argparse
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from benchmark import datasets
 from benchmark.errors import UserError
-from benchmark.planning import study
+from benchmark.planning import study, tuning
 from benchmark.planning.identity import EXECUTOR, Identity, seen, with_data
+from benchmark.planning.plan import Family, Known, families
 from benchmark.results.store import Outcome, Store
 
 RESULTS, DATA, SCALE = Path("results"), Path("data"), "quick"
+SHARED: dict[str, dict[str, Any]] = {  # options of several commands
+    "dataset": {"metavar": "DATASET", "help": "a name, or the path of a CSV, Parquet file or folder"},
+    "--data": {"type": Path, "default": DATA, "metavar": "DIR", "help": f"default: {DATA}"},
+    "--results": {"type": Path, "default": RESULTS, "metavar": "DIR", "help": f"default: {RESULTS}"},
+    "--no-reference": {"action": "store_true", "help": "ignore the runs in results/reference"},
+    "--executor": {"metavar": "MODULE:FUNCTION", "default": EXECUTOR, "help": f"what does a run (default: {EXECUTOR})"},
+}
+
+
+def add(parser: argparse.ArgumentParser, *names: str) -> None:
+    for name in names:
+        parser.add_argument(name, **SHARED[name])
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,20 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides", help=override)
     parser.add_argument("--datasets", default="", metavar="A,B", help="on these data sets instead of the study's own")
     parser.add_argument("--methods", default="", metavar="A,B", help="these methods instead of the study's own")
-    data(parser)
-    stored(parser)
-    executor(parser)
-
-
-def data(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help=f"default: {DATA}")
-
-
-def dataset(parser: argparse.ArgumentParser, **more: Any) -> None:
-    """The data set that a command is about, and where data are."""
-    told = "a name, or the path of a CSV, Parquet file or folder"
-    parser.add_argument("dataset", metavar="DATASET", help=told, **more)
-    data(parser)
+    add(parser, "--data", "--results", "--no-reference", "--executor")
 
 
 def used(folder: Path) -> int:
@@ -47,40 +47,29 @@ def used(folder: Path) -> int:
     return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file())
 
 
-def results(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR", help=f"default: {RESULTS}")
-
-
-def stored(parser: argparse.ArgumentParser) -> None:
-    results(parser)
-    parser.add_argument("--no-reference", action="store_true", help="ignore the runs in results/reference")
-
-
-def executor(parser: argparse.ArgumentParser) -> None:
-    told = f"what does a run (default: {EXECUTOR})"
-    parser.add_argument("--executor", metavar="MODULE:FUNCTION", default=EXECUTOR, help=told)
-
-
 def load(args: argparse.Namespace) -> list[study.Study]:
     asked = study.names() if args.studies == ["all"] else args.studies
     if len({Path(name).stem for name in asked}) < len(asked):
         raise UserError(f"a study is named twice: {' '.join(asked)}")
-    loaded = [
-        study.load(name, args.scale, args.overrides, _names(args.datasets), _names(args.methods), args.data)
-        for name in asked
-    ]
+    only = names(args.datasets), names(args.methods)
+    loaded = [study.load(name, args.scale, args.overrides, *only, args.data) for name in asked]
     for name in sorted({name for one in loaded for name in one.datasets if datasets.is_path(name)}):
         datasets.find(name, args.data)
     return loaded
 
 
-def with_identity(args: argparse.Namespace, outcomes: Mapping[str, Outcome]) -> tuple[list[study.Study], Identity]:
-    """The studies, on the data that there are, and the code and data that their runs would be made of."""
+def planned(
+    args: argparse.Namespace, outcomes: Mapping[str, Outcome]
+) -> Iterator[tuple[study.Study, list[Family], list[Known]]]:
+    """The studies on the data that there are, with all runs that follow from what is stored."""
     identity = Identity(args.data, args.executor, seen(outcomes.values()))
     studies, absent = with_data(load(args), identity)
     if absent:
         print(f"not found below {args.data}, so left out: {', '.join(absent)} (python -m benchmark doctor)")
-    return studies, identity
+    tuning.recall(args.results)
+    for one in studies:
+        found = families(one, identity)
+        yield one, found, [family.known(outcomes) for family in found]
 
 
 def store(args: argparse.Namespace) -> Store:
@@ -100,5 +89,6 @@ def command(args: argparse.Namespace, verb: str, *more: str) -> str:
     return shlex.join([*words, *more])
 
 
-def _names(text: str) -> list[str]:
+def names(text: str) -> list[str]:
+    """What stands in "a, b"."""
     return [name.strip() for name in text.split(",") if name.strip()]

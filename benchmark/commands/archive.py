@@ -17,7 +17,7 @@ PICTURES = ("neighbours", "confused_classes", "not_made")  # photos belong to th
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scale", default="laptop", help=f"{', '.join(SCALES)} (default: laptop)")
-    _options.results(parser)
+    _options.add(parser, "--results")
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -4,7 +4,6 @@ python -m benchmark doctor --data DIR
 """
 
 import argparse
-import hashlib
 import inspect
 import os
 import shutil
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 from benchmark import datasets
 from benchmark.commands import _options
 from benchmark.errors import UserError
+from benchmark.files import content_hash
 from benchmark.planning.settings import PHOTOS
 from benchmark.running import provenance
 
@@ -30,8 +30,7 @@ Finding = tuple[str, str, str]  # ok, note or problem; name; text
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    _options.data(parser)
-    _options.results(parser)
+    _options.add(parser, "--data", "--results")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -62,11 +61,8 @@ def _versions() -> Iterator[Finding]:
             version = metadata.version(needed.name)
         except metadata.PackageNotFoundError:
             extra = text.partition("extra ==")[2].strip(" \"'")
-            if extra:
-                missing = f"not installed, needed for the extra {extra}: pip install -e '.[{extra}]'"
-                yield "note", needed.name, missing
-            else:
-                yield "problem", needed.name, "not installed: make setup"
+            told = f"not installed, needed for the extra {extra}: pip install -e '.[{extra}]'"
+            yield ("note", needed.name, told) if extra else ("problem", needed.name, "not installed: make setup")
             continue
         if needed.specifier.contains(version, prereleases=True):
             yield "ok", needed.name, version
@@ -131,15 +127,15 @@ def identical(dataset: "Dataset") -> tuple[int, int]:
     if not isinstance(dataset.source, FileSource):
         return 0, 0
     groups = [list(range(len(dataset)))]
-    for key in (_size, _tail, _content):  # each file is read whole only where the cheaper looks agree
-        groups = [found for group in groups for found in _alike(dataset.source, group, key)]
+    for look in (_size, _tail, content_hash):  # each file is read whole only where the cheaper looks agree
+        groups = [found for group in groups for found in _alike(dataset.source, group, look)]
     return len(groups), sum(len({*dataset.labels[group, 0].tolist()}) > 1 for group in groups)
 
 
-def _alike(source: "FileSource", group: list[int], key: Callable[[Path], object]) -> list[list[int]]:
+def _alike(source: "FileSource", group: list[int], look: Callable[[Path], object]) -> list[list[int]]:
     found: dict[object, list[int]] = {}
     for index in group:
-        found.setdefault(key(source.path(index)), []).append(index)
+        found.setdefault(look(source.path(index)), []).append(index)
     return [members for members in found.values() if len(members) > 1]
 
 
@@ -149,12 +145,8 @@ def _size(path: Path) -> int:
 
 def _tail(path: Path) -> bytes:
     with path.open("rb") as file:
-        file.seek(-min(TAIL, path.stat().st_size), 2)
+        file.seek(-min(TAIL, _size(path)), 2)
         return file.read()
-
-
-def _content(path: Path) -> bytes:
-    return hashlib.sha256(path.read_bytes()).digest()
 
 
 def _weights(data: Path) -> Iterator[Finding]:
@@ -172,8 +164,11 @@ def _weights(data: Path) -> Iterator[Finding]:
     if found := sorted(cache.glob("resnet50-*.pth")):
         yield "ok", "resnet50", str(found[0])
     else:
-        where = f"not in {cache}; downloaded at the first run at paper scale, where there is a network"
-        yield "note", "resnet50", where
+        yield (
+            "note",
+            "resnet50",
+            f"not in {cache}; downloaded at the first run at paper scale, where there is a network",
+        )
 
 
 def _disk(args: argparse.Namespace) -> Iterator[Finding]:

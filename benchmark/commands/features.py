@@ -9,11 +9,18 @@ import os
 import shutil
 
 from benchmark.commands import _options
+from benchmark.datasets import open_dataset
+from benchmark.errors import UserError
+from benchmark.planning import settings, study
+from benchmark.running.pools import open_pool
+from benchmark.running.preparation import prepare
 from benchmark.running.process import THREAD_LIMITS
+from benchmark.spec import RunSpec
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    _options.dataset(parser, nargs="?")
+    parser.add_argument("dataset", nargs="?", **_options.SHARED["dataset"])
+    _options.add(parser, "--data")
     parser.add_argument("--setting", default="photos", help="whose backbone and views (default: photos)")
     parser.add_argument("--backbone", default="", help="instead of the setting's")
     override = "a field of the runs that is not the setting's: views=4, image_size=160"
@@ -24,10 +31,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     os.environ.update(THREAD_LIMITS)
-    from benchmark.datasets import open_dataset
-    from benchmark.errors import UserError
-    from benchmark.running.pools import open_pool
-    from benchmark.running.preparation import prepare
     from benchmark.training.features import folder, parts
 
     if args.clean:
@@ -40,7 +43,12 @@ def execute(args: argparse.Namespace) -> int:
         return 0
     if not args.dataset:
         raise UserError("which DATASET? (python -m benchmark list)")
-    spec = _spec(args)
+    fields = settings.setting(args.setting, args.dataset)
+    for text in args.overrides:
+        fields |= study.override(text).get("fields", {})
+    if args.backbone:
+        fields |= {"backbone": args.backbone, "weights": ""}
+    spec = RunSpec(dataset=args.dataset).replace(**fields)
     if spec.lane == "end_to_end":
         raise UserError(f"setting {args.setting!r} trains the whole backbone, so it has no features; try photos")
     pool = open_pool("loky", args.jobs, None)
@@ -55,15 +63,3 @@ def execute(args: argparse.Namespace) -> int:
         shape = " × ".join(map(str, part.kept.array().shape))
         print(f"{'view ' + str(part.view) if part.view else 'plain'}: {part.kept.path}, {shape}")
     return 0
-
-
-def _spec(args: argparse.Namespace):
-    from benchmark.planning import settings, study
-    from benchmark.spec import RunSpec
-
-    fields = settings.setting(args.setting, args.dataset)
-    for text in args.overrides:
-        fields |= study.override(text).get("fields", {})
-    if args.backbone:
-        fields |= {"backbone": args.backbone, "weights": ""}
-    return RunSpec(dataset=args.dataset).replace(**fields)

@@ -7,10 +7,14 @@ python -m benchmark pack cub --data DIR --check
 import argparse
 
 from benchmark.commands import _options
+from benchmark.datasets import open_dataset, parse
+from benchmark.errors import UserError
+from benchmark.planning import settings
+from benchmark.spec import RunSpec
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    _options.dataset(parser)
+    _options.add(parser, "dataset", "--data")
     parser.add_argument("--setting", default="", help="whose sizes are packed (default: 224, else 256)")
     side = "shorter side instead, for train_resize = N and resize = N"
     parser.add_argument("--side", type=int, metavar="N", help=side)
@@ -22,9 +26,7 @@ def execute(args: argparse.Namespace) -> int:
     import numpy as np
     from tqdm import tqdm
 
-    from benchmark.datasets import open_dataset
     from benchmark.datasets._dataset import ArraySource
-    from benchmark.errors import UserError
     from benchmark.images import packing
     from benchmark.images.transforms import FirstStep
 
@@ -34,7 +36,10 @@ def execute(args: argparse.Namespace) -> int:
         return 0
     if args.side is not None and args.side < 1:
         raise UserError(f"--side {args.side} must be above 0")
-    steps = packing.needed(_spec(args), dataset)
+    plain, _ = parse(args.dataset)
+    published = plain in settings.MAIN_BY_DATASET or plain not in settings.PAPER_DATASETS
+    fields = settings.setting(args.setting or ("224" if published else "256"), args.dataset)
+    steps = packing.needed(RunSpec(dataset=args.dataset).replace(**fields), dataset)
     if args.side:
         steps = [(FirstStep(args.side), np.arange(len(dataset)))]
     for step, indices in steps:
@@ -43,8 +48,7 @@ def execute(args: argparse.Namespace) -> int:
             found = packing.packed(dataset, step, args.data)
             if found is None:
                 raise UserError(f"{dataset.name} has no finished pack {step.name}; leave out --check to make it")
-            damaged = found.damaged()
-            if damaged:
+            if damaged := found.damaged():
                 raise UserError(
                     f"{len(damaged)} images of {str(folder)!r} do not have their checksum; delete it and pack again"
                 )
@@ -56,13 +60,3 @@ def execute(args: argparse.Namespace) -> int:
         size = (folder / "images.bin").stat().st_size
         print(f"{folder}: {len(indices):,} images, {size / 1e9:.2f} GB")
     return 0
-
-
-def _spec(args: argparse.Namespace):
-    from benchmark.planning import settings
-    from benchmark.spec import RunSpec
-
-    plain = args.dataset.partition("?")[0]
-    published = plain in settings.MAIN_BY_DATASET or plain not in settings.PAPER_DATASETS
-    name = args.setting or ("224" if published else "256")
-    return RunSpec(dataset=args.dataset).replace(**settings.setting(name, args.dataset))

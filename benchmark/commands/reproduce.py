@@ -24,17 +24,11 @@ TOLERANCE = 0.02  # absolute, on fractions
 PLATFORM = ("cpu", "gpu", "versions")
 
 
-class Difference(NamedTuple):
-    cell: str
-    stored: Any
-    now: Any
-
-
 class Comparison(NamedTuple):
     run_id: str
     same_platform: bool
     cells: int
-    differences: list[Difference]  # beyond what the platform allows
+    differences: list[tuple[str, Any, Any]]  # cell, stored, now: beyond what the platform allows
 
     @property
     def rule(self) -> str:
@@ -43,13 +37,7 @@ class Comparison(NamedTuple):
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_id", help="as `plan --json` or a ledger shows it; its first characters will do")
-    configure_again(parser)
-
-
-def configure_again(parser: argparse.ArgumentParser) -> None:
-    _options.data(parser)
-    _options.executor(parser)
-    _options.stored(parser)
+    _options.add(parser, "--data", "--executor", "--results", "--no-reference")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -85,8 +73,8 @@ def show(comparison: Comparison) -> None:
     wrong = comparison.differences
     verdict = f"{len(wrong)} of {comparison.cells} cells differ" if wrong else f"all {comparison.cells} cells agree"
     print(f"{comparison.run_id}: {verdict}, {comparison.rule}")
-    for difference in wrong[:20]:
-        print(f"  {difference.cell}: stored {difference.stored!r}, now {difference.now!r}")
+    for cell, stored, now in wrong[:20]:
+        print(f"  {cell}: stored {stored!r}, now {now!r}")
     if len(wrong) > 20:
         print(f"  … and {len(wrong) - 20} more")
     sys.stdout.flush()
@@ -99,7 +87,7 @@ def compare(stored: dict[str, Any], now: dict[str, Any]) -> Comparison:
         after.pop("retrieved", None)  # not kept by older versions
     names = sorted(before.keys() | after.keys())
     differences = [
-        Difference(name, before.get(name), after.get(name))
+        (name, before.get(name), after.get(name))
         for name in names
         if not _equal(before.get(name), after.get(name), 0.0 if same else TOLERANCE)
     ]
@@ -109,7 +97,9 @@ def compare(stored: dict[str, Any], now: dict[str, Any]) -> Comparison:
 def _cells(row: dict[str, Any], exact: bool) -> dict[str, Any]:
     """What two rows of a spec must agree on: status, data, metrics; on the same platform all of the curve."""
     cells = {name: row[name] for name in ("status", "fingerprint")}
-    cells |= {f"metrics/{name}": value for name, value in dict(row["metrics"]).items() if exact or _metric(name)}
+    no_fractions = () if exact else ("loss", "health")  # for which the tolerance makes no sense
+    metrics = {name: value for name, value in dict(row["metrics"]).items() if not name.startswith(no_fractions)}
+    cells |= {f"metrics/{name}": value for name, value in metrics.items()}
     if exact:
         cells |= {name: row[name] for name in ("score", "best_epoch")}
         for point in json.loads(row["curve"]):
@@ -121,11 +111,6 @@ def _cells(row: dict[str, Any], exact: bool) -> dict[str, Any]:
         beyond = ("/train/", "curve/0/", "/mean cosine")
         cells = {name: value for name, value in cells.items() if not any(part in name for part in beyond)}
     return cells
-
-
-def _metric(name: str) -> bool:
-    """Fractions that a tolerance makes sense for; not losses and the like."""
-    return not name.startswith(("loss", "health"))
 
 
 def _equal(a: Any, b: Any, tolerance: float) -> bool:

@@ -6,9 +6,9 @@ python -m benchmark show cub --data DIR --label-noise 0.1 --corrupted
 
 import argparse
 import re
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
@@ -27,7 +27,7 @@ WRONG_LABEL, WRONG_IMAGE = (200, 30, 30), (30, 80, 200)  # frames: with the true
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    _options.dataset(parser)
+    _options.add(parser, "dataset", "--data")
     parser.add_argument("--out", type=Path, metavar="FILE", help="default: DATASET.png")
     parser.add_argument("--side", choices=("train", "test"), default="train", help="default: train")
     parser.add_argument("--classes", type=int, default=12, help="rows of the sheet (default: 12)")
@@ -60,11 +60,12 @@ def execute(args: argparse.Namespace) -> int:
     if args.corrupted:
         for change in changed:
             print(f"{change.index}\t{change.kind}\t{change.true}\t{change.now}")
-    if args.side == "train":
-        source = corruption.training_source(dataset, view)
-        rows = training_rows(dataset, view, source, args.classes, args.images)
-    else:
-        rows = plain_rows(dataset, dataset.test, args.classes, args.images)
+    if args.side == "test":  # where nothing is changed
+        classes, labels = np.unique(dataset.labels[dataset.test, 0], return_inverse=True)
+        view = replace(view, indices=dataset.test, labels=labels, true_labels=labels, class_ids=classes)
+        view = replace(view, replaced=np.full(len(labels), -1))
+    source = corruption.training_source(dataset, view)
+    rows = rows_of(dataset, view, source, args.classes, args.images)
     out = args.out or Path(re.sub(r"[^\w.-]+", "_", dataset.name) + ".png")
     heading = f"{dataset.name}, {args.side}: {' / '.join(dataset.levels)}"
     try:
@@ -76,58 +77,43 @@ def execute(args: argparse.Namespace) -> int:
     return 0
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     image: np.ndarray  # (h, w, c) uint8
-    caption: str = ""
-    frame: tuple[int, int, int] | None = None
+    caption: str
+    frame: tuple[int, int, int] | None
 
 
-@dataclass(frozen=True)
-class Row:
-    title: tuple[str, ...]  # class, then coarser levels
-    cells: list[Cell]
+Row = tuple[list[str], list[Cell]]  # class and coarser levels, images
 
 
-def training_rows(dataset: Dataset, view: "TrainingView", source: Source, classes: int, images: int) -> list[Row]:
-    """Rows of spoiled training data: a sample stands in the row of the class that it is called now."""
+def rows_of(dataset: Dataset, view: "TrainingView", source: Source, classes: int, images: int) -> list[Row]:
+    """A sample stands in the row of the class that it is called now."""
+    now, true = view.class_ids[view.labels], view.class_ids[view.true_labels]
+    spoiled = (true != now) | (view.replaced >= 0)
     rows = []
-    for label in _spread(dataset, view.class_ids, classes):
-        position = int(np.searchsorted(view.class_ids, label))
-        members = np.flatnonzero(view.labels == position)
-        spoiled = (view.true_labels != view.labels) | (view.replaced >= 0)
-        members = members[np.argsort(~spoiled[members], kind="stable")][:images]  # what was changed comes first
+    for levels in _spread(dataset, view.class_ids, classes):
+        members = np.flatnonzero(now == levels[0])
         cells = []
-        for m in members.tolist():
-            wrong = view.true_labels[m] != view.labels[m]
-            true = dataset.names[0][view.class_ids[view.true_labels[m]]] if wrong else ""
-            frame = WRONG_LABEL if wrong else WRONG_IMAGE if view.replaced[m] >= 0 else None
-            cells.append(Cell(source.read(int(view.indices[m])), true, frame))
-        rows.append(Row(_title(dataset, label), cells))
-    return rows
-
-
-def plain_rows(dataset: Dataset, indices: np.ndarray, classes: int, images: int) -> list[Row]:
-    fine = dataset.labels[indices, 0]
-    rows = []
-    for label in _spread(dataset, np.unique(fine), classes):
-        members = indices[fine == label][:images]
-        rows.append(Row(_title(dataset, label), [Cell(dataset.source.read(int(i))) for i in members]))
+        for m in members[np.argsort(~spoiled[members], kind="stable")][:images]:  # what was changed comes first
+            wrong = true[m] != now[m]
+            frame = WRONG_LABEL if wrong else WRONG_IMAGE if spoiled[m] else None
+            cells.append(Cell(source.read(int(view.indices[m])), dataset.names[0][true[m]] if wrong else "", frame))
+        rows.append(([names[one] for names, one in zip(dataset.names, levels, strict=True)], cells))
     return rows
 
 
 def draw(rows: list[Row], heading: str) -> Image.Image:
-    across = max((len(row.cells) for row in rows), default=1)
+    across = max((len(cells) for _, cells in rows), default=1)
     height = CELL + CAPTION + GAP
     size = (TITLE + across * (CELL + GAP) + GAP, 30 + len(rows) * height + GAP)
     sheet = Image.new("RGB", size, "white")
     pen = ImageDraw.Draw(sheet)
     pen.text((GAP, 7), heading, fill="black", font=_font(13))
-    for r, row in enumerate(rows):
+    for r, (title, cells) in enumerate(rows):
         top = 30 + r * height
-        for line, text in enumerate(row.title):
+        for line, text in enumerate(title):
             pen.text((GAP, top + 4 + 18 * line), _short(text, 34), "black" if line == 0 else "#666", _font(13))
-        for c, cell in enumerate(row.cells):
+        for c, cell in enumerate(cells):
             left = TITLE + c * (CELL + GAP)
             sheet.paste(_thumbnail(cell.image), (left, top))
             if cell.frame:
@@ -136,16 +122,12 @@ def draw(rows: list[Row], heading: str) -> Image.Image:
     return sheet
 
 
-def _spread(dataset: Dataset, classes: np.ndarray, count: int) -> list[int]:
-    """At most `count` classes, evenly over all, neighbours in the coarser levels next to each other."""
-    first = {int(c): i for i, c in reversed(list(enumerate(dataset.labels[:, 0])))}
-    ordered = sorted(map(int, classes), key=lambda c: tuple(dataset.labels[first[c]][::-1]))
-    return [ordered[i] for i in np.unique(np.linspace(0, len(ordered) - 1, min(count, len(ordered))).astype(int))]
-
-
-def _title(dataset: Dataset, label: int) -> tuple[str, ...]:
-    sample = dataset.labels[np.flatnonzero(dataset.labels[:, 0] == label)[0]]
-    return tuple(dataset.names[level][sample[level]] for level in range(len(dataset.levels)))
+def _spread(dataset: Dataset, classes: np.ndarray, count: int) -> np.ndarray:
+    """The labels of at most `count` classes, evenly over all, neighbours in the coarser levels next to each other."""
+    fine, first = np.unique(dataset.labels[:, 0], return_index=True)
+    levels = dataset.labels[first[np.searchsorted(fine, classes)]]
+    ordered = levels[np.lexsort(levels.T)]
+    return ordered[np.unique(np.linspace(0, len(ordered) - 1, min(count, len(ordered))).astype(int))]
 
 
 def _thumbnail(image: np.ndarray) -> Image.Image:

@@ -10,9 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from benchmark.commands import _options
-from benchmark.planning import plan as planner
-from benchmark.planning import tuning
-from benchmark.planning.identity import Identity
+from benchmark.planning.plan import Known, united
 from benchmark.planning.study import Study
 from benchmark.results.store import Outcome, Store
 from benchmark.spec import RunSpec, base_id
@@ -26,27 +24,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """3 if a run failed, as for `run`."""
     store = _options.store(args)
-    outcomes = store.outcomes()
-    studies, identity = _options.with_identity(args, outcomes)
-    specs = store.specs()
-    tuning.recall(tuning.memory(store.results))
-    failed = [_print(study, store, outcomes, identity, specs, args.tracebacks) for study in studies]
-    if any(failed):
+    outcomes, specs = store.outcomes(), store.specs()
+    failed = False
+    for study, _, known in _options.planned(args, outcomes):
+        failed |= _print(study, known, store, outcomes, specs, args.tracebacks)
+    if failed:
         print(f"more: {_options.command(args, 'status', '--tracebacks')}")
         print(f"once more: {_options.command(args, 'run', '--retry-failed')}")
-    return 3 if any(failed) else 0
+    return 3 if failed else 0
 
 
 def _print(
-    study: Study,
-    store: Store,
-    outcomes: dict[str, Outcome],
-    identity: Identity,
-    specs: dict[str, str],
-    tracebacks: bool,
+    study: Study, known: list[Known], store: Store, outcomes: dict[str, Outcome], specs: dict[str, str], all_: bool
 ) -> bool:
-    known = [family.known(outcomes) for family in planner.families(study, identity)]
-    planned, waiting = planner.united(known)
+    """Whether some run failed; of those, `all_` that they said."""
+    planned, waiting = united(known)
     states: dict[str, dict[str, str]] = {method: {} for method in study.methods}
     for run_id, spec in planned.items():
         states[spec.method][run_id] = outcomes[run_id].status if run_id in outcomes else "missing"
@@ -66,7 +58,7 @@ def _print(
     for run_id, row in store.rows(failed).items():
         lines = (row["error"] or row["status"]).strip().splitlines()
         print(f"  {row['method']} {run_id}: {row['status']}: {lines[-1]}")
-        if tracebacks and len(lines) > 1:
+        if all_ and len(lines) > 1:
             print("\n".join(f"    {line}" for line in lines))
     return bool(failed)
 

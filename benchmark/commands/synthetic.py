@@ -11,8 +11,7 @@ from benchmark.commands import _options
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="default: all of them (--list)")
-    _options.results(parser)
-    _options.data(parser)
+    _options.add(parser, "--results", "--data")
     parser.add_argument("--again", action="store_true", help="also what is there already")
     parser.add_argument("--list", action="store_true", help="list the names and run nothing")
 

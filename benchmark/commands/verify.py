@@ -19,7 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", nargs="?", type=Path, metavar="FOLDER", help=told)
     parser.add_argument("--sample", type=int, default=5, metavar="N", help="how many runs (default: 5)")
     parser.add_argument("--seed", type=int, default=0, help="which ones (default: 0)")
-    reproduce.configure_again(parser)
+    _options.add(parser, "--data", "--executor", "--results", "--no-reference")
 
 
 def execute(args: argparse.Namespace) -> int:

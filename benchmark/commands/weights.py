@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmark.commands import _options
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -23,7 +25,7 @@ BLOCKS = {2: 3, 3: 4, 4: 6, 5: 3}  # Keras' stages 2 to 5 are layer1 to layer4
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="ResNet50 of the unpacked package")
-    parser.add_argument("--data", type=Path, default=Path("data"), metavar="DIR", help="default: data")
+    _options.add(parser, "--data")
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -49,17 +49,15 @@ def checked_study(content: Mapping[str, Any]) -> dict[str, Any]:
     vary = table(content, "vary")
     for key, values in vary.items():
         _check_vary(key, values, methods)
-    return {
-        **{key: content.get(key, "") for key in ("title", "paper", "notes")},
-        "datasets": chosen,
-        "methods": methods,
-        "setting": _one(content["setting"], "setting", settings.names(), "python -m benchmark list settings"),
-        "seeds": _count(content.get("seeds", 3), "seeds"),
-        "protocols": _names(content.get("protocols", ["test"]), "protocols", CHOICES["protocol"]),
-        "fields": fields,
-        "params": params,
-        "vary": {key: tuple(values) for key, values in vary.items()},
-    }
+    known([content["setting"]], settings.names(), "setting", "python -m benchmark list settings")
+    checked = {key: value for key, value in content.items() if key != "tuning"}
+    checked |= {"datasets": chosen, "methods": methods, "fields": fields, "params": params}
+    checked["vary"] = {key: tuple(values) for key, values in vary.items()}
+    if "seeds" in content:
+        _count(content["seeds"], "seeds")
+    if "protocols" in content:
+        checked["protocols"] = _names(content["protocols"], "protocols", CHOICES["protocol"])
+    return checked
 
 
 def checked_tuning(content: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
@@ -81,7 +79,7 @@ def checked_tuning(content: Mapping[str, Any], keys: Iterable[str]) -> dict[str,
         if not isinstance(tuning.get(key, True), bool):
             raise UserError(f"tuning.{key} = {tuning[key]!r} must be true or false")
     if "sampler" in tuning:
-        _one(tuning["sampler"], "tuning.sampler", SAMPLERS)
+        known([tuning["sampler"]], SAMPLERS, "tuning.sampler")
     if tuning.get("each"):
         tuning["each"] = _names(tuning["each"], "tuning.each", list(table(content, "vary")))
     search = table(tuning, "search")
@@ -126,22 +124,17 @@ def table(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return value
 
 
-def _one(value: Any, key: str, choices: Iterable[str], hint: str = "") -> str:
-    known([value], choices, key, hint)
-    return value
-
-
-def _count(value: object, key: str) -> int:
+def _count(value: object, key: str) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise UserError(f"{key} = {value!r} must be a whole number from 1 on")
-    return value
 
 
 def _methods(value: object) -> tuple[str, ...]:
     """A list of methods and groups of them, or one group; "all" is one."""
     if isinstance(value, str):
         groups = baselines.groups()
-        return tuple(groups[_one(value, "methods", groups, METHODS)])
+        known([value], groups, "methods", METHODS)
+        return tuple(groups[value])
     words = _names(value, "methods", ["all", *baselines.GROUPS, *baselines.names()], METHODS)
     if set(words) <= set(baselines.names()):
         return words  # without a look at the others, one of which may be unfinished

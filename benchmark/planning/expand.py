@@ -5,9 +5,9 @@ else; `plan.py` multiplies the result by seeds and learning rates.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import baselines
 from benchmark.datasets import check_name, pinned_weights
@@ -22,14 +22,7 @@ from benchmark.spec import FIELDS, RunSpec
 UNTRAINED: dict[str, Any] = {
     "lr": 1e-3, "epochs": 1, "batches_per_epoch": 1, "lr_steps": (), "warm_epochs": 0, "evaluate_every": 1,
 }  # fmt: skip
-
-
 MOST = 200_000  # runs of a study: what can be planned in half a minute
-
-
-class Variation(NamedTuple):
-    label: dict[str, Any]  # what the ledger shows
-    changes: dict[str, Any]  # of the spec
 
 
 def varied(study: Study) -> set[str]:
@@ -41,7 +34,7 @@ def varied(study: Study) -> set[str]:
 def check_size(study: Study) -> None:
     """Refuses a study that would fill the memory, before it does, and says which number makes it so large."""
     cases = len(study.datasets) * len(study.protocols)
-    final = sum(math.prod(len(values) for _, values in _concerning(study, m)) for m in study.methods)
+    final = sum(math.prod(map(len, _concerning(study, m).values())) for m in study.methods)
     runs = cases * final * study.seeds
     sizes = {"seeds": study.seeds, "methods": len(study.methods), "data sets": len(study.datasets)}
     sizes |= {"protocols": len(study.protocols)} | {key: len(values) for key, values in study.vary.items()}
@@ -55,34 +48,26 @@ def check_size(study: Study) -> None:
         raise UserError(f"{runs:,} runs are too many (a study may have {MOST:,}): {shown}")
 
 
-def _concerning(study: Study, method: str) -> list[tuple[str, tuple]]:
+def _concerning(study: Study, method: str) -> dict[str, tuple]:
     """What [vary] changes for a method; with "contextual.lam" the other methods are run once."""
     others = {*baselines.names()} - {method}
-    return [(key, values) for key, values in study.vary.items() if key.partition(".")[0] not in others]
+    return {key: values for key, values in study.vary.items() if key.partition(".")[0] not in others}
 
 
-def variations(study: Study, method: str) -> list[Variation]:
-    """Every combination of the varied values that concerns a method."""
+def variations(study: Study, method: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Every combination of the varied values that concerns a method: as the ledger shows it, and as changes of the spec."""
     if study.tuning and "lr" in varied(study):
         raise UserError(f"study {study.name!r}: lr cannot be in [vary] and in [tuning] at once")
-    options: list[list[tuple[str, Any, dict[str, Any]]]] = []
-    for key, values in _concerning(study, method):
-        options.append([_option(key, value) for value in values])
-    return [
-        Variation({key: shown for key, shown, _ in combination}, _united(changes for _, _, changes in combination))
-        for combination in product(*options)
-    ]
-
-
-def _united(tables: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    return {key: value for table in tables for key, value in table.items()}
-
-
-def _option(key: str, value: Any) -> tuple[str, Any, dict[str, Any]]:
-    if isinstance(value, dict):  # several fields that change together, shown by their `name`
-        changes = {k: v for k, v in value.items() if k != "name"}
-        return key, value.get("name", changes), changes
-    return key, value, {key: value}
+    concerning = _concerning(study, method)
+    for values in product(*concerning.values()):
+        label: dict[str, Any] = {}
+        changes: dict[str, Any] = {}
+        for key, value in zip(concerning, values, strict=True):
+            several = isinstance(value, dict)  # fields that change together, shown by their `name`
+            changed = {k: v for k, v in value.items() if k != "name"} if several else {key: value}
+            label[key] = value.get("name", changed) if several else value
+            changes |= changed
+        yield label, changes
 
 
 def resolved(

@@ -86,8 +86,8 @@ class Group:
         return self.finals[0][1].method
 
     def _changed(self, base: RunSpec, point: Point) -> RunSpec:
-        names = {name: f"params.{name}" if name in base.params or name not in FIELDS else name for name in point}
-        return base.replace(**{names[name]: value for name, value in point.items()})
+        fields = FIELDS.keys() - base.params.keys()
+        return base.replace(**{name if name in fields else f"params.{name}": value for name, value in point.items()})
 
     def trial_specs(self, point: Point) -> list[RunSpec]:
         key = as_json(point)
@@ -167,39 +167,33 @@ class Family:
     groups: list[Group]
 
     def known(self, outcomes: Outcomes) -> Known:
-        tuned = [(group, group.search) for group in self.groups if group.search is not None]
-        trials = [group.trials(search, outcomes) for group, search in tuned]
-        complete = [search.complete(mine) for (_, search), mine in zip(tuned, trials, strict=True)]
+        tuned = [(group, group.search, group.trials(group.search, outcomes)) for group in self.groups if group.search]
+        extend = any(search.tuning.extend for _, search, _ in tuned)  # the range is extended for all or for none
+        complete = all(search.complete(trials) for _, search, trials in tuned)
         sides: list[str] = []
-        if any(search.tuning.extend for _, search in tuned):  # the range is extended for all or for none
-            complete = [all(complete)] * len(complete)
-            if all(complete):
-                edges = {search.edge(mine) for (_, search), mine in zip(tuned, trials, strict=True)}
-                sides = sorted(edges - {""})
-            for i, (group, search) in enumerate(tuned if sides else []):
-                more = search.extension(trials[i], sides)
-                trials[i] += [group.judged(len(trials[i]) + n, p, outcomes) for n, p in enumerate(more)]
-                complete[i] = all(trial.state != "open" for trial in trials[i])
+        if extend and complete:
+            sides = sorted({search.edge(trials) for _, search, trials in tuned} - {""})
+            for group, search, trials in tuned:
+                more = enumerate(search.extension(trials, sides), len(trials))
+                trials += [group.judged(number, point, outcomes) for number, point in more]
         tasks: list[Task] = []
-        finals: list[Task] = []
+        finals = [task for group in self.groups if not group.search for task in group.final_tasks({}, Tuned())]
         waiting: set[str] = set()
         blocked = []
-        for group in self.groups:
-            if group.search is None:
-                finals += group.final_tasks({}, Tuned())
-        for (group, search), mine, done in zip(tuned, trials, complete, strict=True):
-            chosen = best(mine) if done else None
-            edge, ends = (search.edge(mine, sides), search.ends(mine)) if done else ("", {})
+        for group, search, trials in tuned:
+            done = search.complete(trials) and (complete or not extend)
+            chosen = best(trials) if done else None
+            edge, ends = (search.edge(trials, sides), search.ends(trials)) if done else ("", {})
             where = (edge, bool(sides), *search.range(sides), as_json(search.extra), as_json(ends))
-            about = Tuned(len(mine), *where, search.tuning.sampler, group.finals[0][0])
-            for trial in mine:
+            about = Tuned(len(trials), *where, search.tuning.sampler, group.finals[0][0])
+            for trial in trials:
                 tasks += group.trial_tasks(trial, trial is chosen, about)
             if chosen:
                 finals += group.final_tasks(chosen.point, about)
             elif done:
                 blocked.append(group.method)
             else:
-                waiting |= group.unknown(len(mine))
+                waiting |= group.unknown(len(trials))
         return Known(tasks + finals, frozenset(waiting), blocked)
 
 
@@ -224,16 +218,12 @@ def families(study: Study, identity: Identity | None = None) -> list[Family]:
         raise UserError(f"{study.source}: {problem}") from None
 
 
-def _own(card: baselines.Card) -> dict[str, Any]:
-    """What a method tunes beside its rate: what its file says, and the rate of its proxies."""
-    return card.search | ({"proxy_lr": PROXY_LR} if card.proxies else {})
-
-
 def _search(study: Study, key: tuple[str, str], method: str) -> Search | None:
     card = baselines.card(method)
     if study.tuning is None or not card.trains:
         return None
-    search = study.tuning.search.get(method, _own(card)) if study.tuning.extra else {}
+    own = card.search | ({"proxy_lr": PROXY_LR} if card.proxies else {})
+    search = study.tuning.search.get(method, own) if study.tuning.extra else {}
     for name in search:
         if name not in card.params and (name not in FIELDS or name in GIVEN):
             raise unknown(f"value that {method} could tune", name, [*card.params, *FIELDS])

@@ -146,24 +146,18 @@ def fitting(dataset: str, data: Path) -> str:
     return "small" if sorted(min(shape[:2]) for shape in some)[len(some) // 2] <= SMALL_SIDE else "frozen"
 
 
-def _row(name: str, dataset: str) -> Fields:
+def setting(name: str, dataset: str, method: str = "") -> Fields:
+    """RunSpec fields of a setting on a data set; with a method, also what the setting changes for it."""
     dataset = parse(dataset)[0]
     if name not in SETTINGS:
         raise unknown("setting", name, SETTINGS, "python -m benchmark list settings")
-    rows = SETTINGS[name][1]
+    common, rows = SETTINGS[name]
     if rows and dataset in PAPER_DATASETS and dataset not in rows:
         raise UserError(
             f"setting {name!r} was never published for data set {dataset!r}, only for {', '.join(rows)}; "
             "use setting = '256'"
         )
-    return rows.get(dataset, rows.get(NEAREST, {}))
-
-
-def setting(name: str, dataset: str, method: str = "") -> Fields:
-    """RunSpec fields of a setting on a data set; with a method, also what the setting changes for it."""
-    dataset = parse(dataset)[0]
-    row = _row(name, dataset)
-    fields = {**SETTINGS[name][0], **row}
+    fields = common | rows.get(dataset, rows.get(NEAREST, {}))
     if name == "224" and method and baselines.card(method).warm_up:
         fields |= MAIN_WARM_UP.get(dataset, MAIN_WARM_UP[NEAREST])
     return fields
@@ -175,8 +169,10 @@ CONTEXTUAL: dict[str, Fields] = {
     "cars": {"lam": 0.8, "eps": 0.05},
     "sop": {"lam": 0.8, "eps": 0.05},
 }
-
-
+APPENDIX_PARAMS: dict[str, Fields] = {  # [256]
+    "contextual": {"lam": 0.4, "rest": "1 - lam - gamma", "eps": 0.05, "gamma": 0.1, "s_tilde": 0.25},
+    "proxy_nca": {"softmax_scale": 10.0},
+}
 # Points a class as their authors choose them for SOP, where classes are many and small.
 FEW_A_CLASS: dict[str, Fields] = {"soft_triple": {"centers": 2}, "potential_field": {"proxies": 2}}
 MANY_CLASSES = ("sop", "inat", "inshop")
@@ -185,11 +181,8 @@ MANY_CLASSES = ("sop", "inat", "inshop")
 def params(name: str, dataset: str, method: str) -> Fields:
     """Loss parameters that the setting changes from the method's own defaults."""
     dataset = parse(dataset)[0]
-    _row(name, dataset)
-    if name == "256" and method == "contextual":
-        return {"lam": 0.4, "rest": "1 - lam - gamma", "eps": 0.05, "gamma": 0.1, "s_tilde": 0.25}
-    if name == "256" and method == "proxy_nca":
-        return {"softmax_scale": 10.0}
+    if name == "256" and method in APPENDIX_PARAMS:
+        return APPENDIX_PARAMS[method]
     if method == "s2sd":  # the published delay is an eighth of the published run
         fields = setting(name, dataset)
         return {"delay": fields["epochs"] * fields["batches_per_epoch"] // 8}

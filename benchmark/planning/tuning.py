@@ -55,6 +55,10 @@ def _within(value: float, low: float, high: float) -> float:
     return min(max(_rounded(value), low), high)
 
 
+def _side(value: float, low: float, high: float) -> str:
+    return "low" if value <= low else "high" if value >= high else ""
+
+
 def at(choices: Choices, u: float) -> Any:
     """The value at the share u of [0, 1) of a list or range."""
     if not isinstance(choices, Mapping):
@@ -145,8 +149,7 @@ class Search:
             return ""
         low, high = self.range(sides)
         margin = math.sqrt(self.step)  # half a step: a sampler never hits the end itself
-        lr = chosen.point["lr"]
-        return "low" if lr <= low * margin else "high" if lr >= high / margin else ""
+        return _side(chosen.point["lr"], low * margin, high / margin)
 
     def ends(self, trials: Sequence[Trial]) -> dict[str, str]:
         """Of what is tuned beyond the rate, the best values that lie at an end: name → low or high."""
@@ -161,10 +164,10 @@ class Search:
             if choices.get("log"):
                 low, high, value = math.log(low), math.log(high), math.log(value)
             margin = (high - low) / (2 * self.budget)
-            return "low" if value <= low + margin else "high" if value >= high - margin else ""
+            return _side(value, low + margin, high - margin)
         if len(choices) < 3 or not all(isinstance(v, int | float) for v in choices):
             return ""  # words have no order, and of two values each is an end
-        return "low" if value == min(choices) else "high" if value == max(choices) else ""
+        return _side(value, min(choices), max(choices))
 
     def extension(self, trials: Sequence[Trial], sides: Sequence[str]) -> list[Point]:
         """One more point on each side, at the best other values so far: the same for every method."""
@@ -197,20 +200,20 @@ def _drawn(key: object, draw: Callable[[], list]) -> list:
     return _ASKED[short]
 
 
-def memory(results: Path) -> Path:
+def _memory(results: Path) -> Path:
     return results / "cache" / "tuning.json"
 
 
-def recall(path: Path) -> None:
+def recall(results: Path) -> None:
     """Takes up what was drawn in earlier sessions; without the file, everything is drawn again."""
     with suppress(OSError, ValueError):
-        _ASKED.update(json.loads(path.read_text(encoding="utf-8")))
+        _ASKED.update(json.loads(_memory(results).read_text(encoding="utf-8")))
 
 
-def remember(path: Path) -> None:
+def remember(results: Path) -> None:
     """Keeps what was drawn for the next session; a folder that cannot be written keeps nothing."""
-    text = json.dumps(_ASKED)
-    if _ASKED and path.parents[1].is_dir():
+    path, text = _memory(results), json.dumps(_ASKED)
+    if _ASKED and results.is_dir():
         with suppress(OSError):
             if not path.exists() or path.read_text(encoding="utf-8") != text:
                 with replacing(path) as temporary:
@@ -250,12 +253,9 @@ def _sampled(search: Search, told: Sequence[Trial], count: int) -> list[Point]:
             score = trial.score if trial.state == "ok" else DIVERGED
             study.add_trial(optuna.trial.create_trial(params=dict(trial.point), distributions=space, value=score))
 
-    def rounded(name: str, value: Any) -> Any:
-        known = isinstance(space[name], optuna.distributions.FloatDistribution)
-        return _within(value, space[name].low, space[name].high) if known else value
-
     drawn = [study.ask(space).params for _ in range(count)]
-    return [{name: rounded(name, value) for name, value in point.items()} for point in drawn]
+    ends = {n: (d.low, d.high) for n, d in space.items() if isinstance(d, optuna.distributions.FloatDistribution)}
+    return [{n: _within(value, *ends[n]) if n in ends else value for n, value in point.items()} for point in drawn]
 
 
 def _study(sampler: str, **options: Any) -> Any:

@@ -72,10 +72,9 @@ class Store:
     @classmethod
     def of_folder(cls, folder: Path) -> "Store":
         """Any folder with files of runs: a results folder, or one such as `results/reference`."""
-        if (folder / "runs").is_dir():
-            return cls(folder)
         store = cls(folder)
-        store.reference = folder
+        if not (folder / "runs").is_dir():
+            store.reference = folder
         return store
 
     def path(self, run_id: str) -> Path:

@@ -5,6 +5,7 @@
 
 import itertools
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +25,6 @@ from benchmark.running.preparation import checked, prepare, say
 from benchmark.running.progress import Progress
 from benchmark.running.scheduler import Scheduler, Shard
 from benchmark.running.worker import Job, resolved
-from benchmark.spec import RunSpec
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Session:
         """0 if everything is done, 3 if some runs failed."""
         self.store.check_writable()
         outcomes = self.store.outcomes(repair=True)
-        tuning.recall(tuning.memory(self.store.results))
+        tuning.recall(self.store.results)
         fetch = self.options.backend != "dask"  # else the data may be where the workers are
         made_of = Identity(self.options.data, self.options.executor, seen(outcomes.values()), fetch)
         self.studies, absent = with_data(self.studies, made_of)
@@ -65,34 +65,35 @@ class Session:
         self.families = {study.name: planner.families(study, made_of) for study in self.studies}
         if fetch:
             self._leave_out(outcomes)
-        failed = [run_id for run_id, outcome in outcomes.items() if not outcome.finished]
-        again = failed if self.options.retry_failed else []
-        todo, waiting = self._missing({i: o for i, o in outcomes.items() if i not in set(again)})
+        again = {i for i, outcome in outcomes.items() if self.options.retry_failed and not outcome.finished}
+        stored = {i: outcome for i, outcome in outcomes.items() if i not in again}
+        every, waiting = united(family.known(stored) for family in self._all())
+        todo = [spec for i, spec in every.items() if i not in stored and self.shard.has(i)]
         if todo or waiting:
-            here = self.options.backend != "dask" and self.options.executor == EXECUTOR  # the data are
+            here = fetch and self.options.executor == EXECUTOR  # the data are
+            folder, data = self.store.results.absolute(), self.options.data.absolute()
             if here:
-                for line in checked(self.studies, todo.values(), self.options.data):
+                for line in checked(self.studies, todo, self.options.data):
                     say(line)
             self.pool = open_pool(self.options.backend, self.options.jobs, self.options.scheduler)
             estimate = Estimate(outcomes.values())
-            seconds = estimate.total(todo.values(), waiting, self.pool.slots())
-            self._announce(len(todo), waiting, self.pool.slots(), seconds)
+            seconds = estimate.total(todo, len(waiting), self.pool.slots())
+            self._announce(len(todo), len(waiting), self.pool.slots(), seconds)
             if here:
-                prepare(todo.values(), self.options.data.absolute(), self.pool)
+                prepare(todo, data, self.pool)
             commit, dirty = provenance.commit()
-            folder, data = self.store.results.absolute(), self.options.data.absolute()
             crashes = folder / "crashes" if self.options.backend != "sequential" else None
             job = Job(data, folder / "checkpoints", self.options.executor, None, commit, dirty,
                       time_limit=self.options.time_limit, crashes=crashes)  # fmt: skip
-            progress, done = Progress(estimate=estimate), (outcomes, again)
-            self.scheduler = Scheduler(self.store, self.pool, job, progress, *done, self.shard, self._advanced)
-            self.scheduler.run(itertools.chain(*self.families.values()))
+            progress = Progress(estimate=estimate)
+            self.scheduler = Scheduler(self.store, self.pool, job, progress, stored, again, self.shard, self._advanced)
+            self.scheduler.run(self._all())
             outcomes = self.scheduler.outcomes
             self.stop(kill=False)
         else:
-            for family in itertools.chain(*self.families.values()):
+            for family in self._all():
                 self._advanced(family, family.known(outcomes))
-        tuning.remember(tuning.memory(self.store.results))
+        tuning.remember(self.store.results)
         self._export(outcomes)
         self.store.gather()
         return self._report(outcomes)
@@ -107,12 +108,11 @@ class Session:
         """At scale photos, studies whose data are not here and whose runs are not all stored: what is stored is drawn."""
         left = {}
         for study in (study for study in self.studies if study.scale == "photos"):
-            bases = [
-                spec for family in self.families[study.name] for group in family.groups for _, spec in group.finals
-            ]
-            names = {seen.dataset for spec in bases for seen in (spec, *spec.elsewhere())}
+            found = self.families[study.name]
+            finals = [spec for family in found for group in family.groups for _, spec in group.finals]
+            names = {seen.dataset for spec in finals for seen in (spec, *spec.elsewhere())}
             absent = [name for name in sorted(names) if not at_hand(name, self.options.data)]
-            every, waiting = united(family.known(outcomes) for family in self.families[study.name])
+            every, waiting = united(family.known(outcomes) for family in found)
             if absent and (waiting or not every.keys() <= outcomes.keys()):
                 left[study.name] = absent
         self.studies = [study for study in self.studies if study.name not in left]
@@ -121,10 +121,8 @@ class Session:
             data = ", ".join(sorted({name for absent in left.values() for name in absent}))
             say(f"without {data} below {self.options.data}, no more than what is stored is shown of {', '.join(left)}")
 
-    def _missing(self, outcomes: dict[str, Outcome]) -> tuple[dict[str, RunSpec], int]:
-        """Runs of this shard that can be done now, and how many follow from tuning."""
-        every, waiting = united(family.known(outcomes) for family in itertools.chain(*self.families.values()))
-        return {i: spec for i, spec in every.items() if i not in outcomes and self.shard.has(i)}, len(waiting)
+    def _all(self) -> Iterator[Family]:
+        return itertools.chain(*self.families.values())
 
     def _announce(self, todo: int, waiting: int, slots: int, seconds: float | None) -> None:
         names = ", ".join(study.name for study in self.studies)
@@ -156,18 +154,16 @@ class Session:
                 tuning_summary.export(path, self.store.ledger_rows(study.name, study.scale), outcomes)
 
     def _report(self, outcomes: dict[str, Outcome]) -> int:
-        tasks = [task for known in self.known.values() for task in known.tasks]
-        stored = {task.spec.run_id: outcomes.get(task.spec.run_id) for task in tasks}
-        failed = {run_id: outcome.status for run_id, outcome in stored.items() if outcome and not outcome.finished}
-        diverged = sum(outcome.status == "diverged" for outcome in stored.values() if outcome)
+        planned = {task.spec.run_id for known in self.known.values() for task in known.tasks}
+        stored = [outcomes[run_id] for run_id in planned if run_id in outcomes]
+        failed = sum(not outcome.finished for outcome in stored)
+        diverged = sum(outcome.status == "diverged" for outcome in stored)
         did = len(self.scheduler.done) if self.scheduler else 0
-        say(f"{did} runs done now, {len(stored)} in all, {diverged} diverged, {len(failed)} failed")
+        say(f"{did} runs done now, {len(planned)} in all, {diverged} diverged, {failed} failed")
         if self.scheduler and (elsewhere := self.scheduler.elsewhere()):
             say(f"{elsewhere} runs belong to other shards; type this again when they are done")
-        seen = {
-            (outcome.kind[0], outcome.fingerprint) for outcome in stored.values() if outcome and outcome.fingerprint
-        }
-        for name, versions in sorted(Counter(name for name, _ in seen).items()):
+        made_on = {(outcome.kind[0], outcome.fingerprint) for outcome in stored if outcome.fingerprint}
+        for name, versions in sorted(Counter(name for name, _ in made_on).items()):
             if versions > 1:
                 say(f"warning: runs on {name} were made from {versions} versions of the data")
         for known in self.known.values():

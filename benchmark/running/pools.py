@@ -11,8 +11,10 @@ import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlsplit
 
 from benchmark.errors import UserError
@@ -31,13 +33,22 @@ class Death:
     certain: bool = False  # whether it is
 
 
-class Pool(Protocol):
+class Pool:
     devices: list[str | None]  # one for each run at a time, where the driver hands them out
 
-    def slots(self) -> int: ...  # runs at a time; a cluster may grow and shrink
-    def submit(self, function: Callable, *args: Any) -> Future: ...
-    def death(self, future: Future) -> Death | None: ...
-    def close(self, kill: bool) -> None: ...
+    def slots(self) -> int:
+        """Runs at a time; a cluster may grow and shrink."""
+        return len(self.devices)
+
+    def submit(self, function: Callable, *args: Any) -> Future:
+        raise NotImplementedError
+
+    def death(self, future: Future) -> Death | None:
+        """Why its worker ended, if it did."""
+        return None
+
+    def close(self, kill: bool) -> None:
+        """Ends the workers, with `kill` at once."""
 
 
 def open_pool(backend: str, jobs: int | None, scheduler: str | None) -> Pool:
@@ -45,7 +56,11 @@ def open_pool(backend: str, jobs: int | None, scheduler: str | None) -> Pool:
         raise UserError(f"--jobs {jobs} must be 1 or more")
     if backend == "dask":
         return Dask(scheduler, jobs)
-    return Sequential() if backend == "sequential" else Loky(jobs or default_jobs())
+    if backend == "sequential":
+        return Sequential()
+    import joblib
+
+    return Loky(jobs or provenance.gpu_count() or joblib.cpu_count())
 
 
 def exposed(address: str) -> bool:
@@ -59,19 +74,9 @@ def exposed(address: str) -> bool:
         return True
 
 
-def default_jobs() -> int:
-    """One run per graphics card, or per core where there is none."""
-    import joblib
-
-    return provenance.gpu_count() or joblib.cpu_count()
-
-
-class Sequential:
+class Sequential(Pool):
     def __init__(self) -> None:
-        self.devices: list[str | None] = [None]
-
-    def slots(self) -> int:
-        return 1
+        self.devices = [None]
 
     def submit(self, function: Callable, *args: Any) -> Future:
         future: Future = Future()
@@ -81,43 +86,29 @@ class Sequential:
             future.set_exception(problem)
         return future
 
-    def death(self, future: Future) -> Death | None:
-        return None
 
-    def close(self, kill: bool) -> None:
-        pass
-
-
-class Loky:
+class Loky(Pool):
     def __init__(self, jobs: int) -> None:
-        self.jobs = jobs
         cards = provenance.gpu_count()
-        self.devices: list[str | None] = [f"cuda:{i % cards}" if cards else None for i in range(jobs)]
+        self.devices = [f"cuda:{i % cards}" if cards else None for i in range(jobs)]
         self.executor: Any = None  # started with the first run
 
-    def slots(self) -> int:
-        return self.jobs
-
     def submit(self, function: Callable, *args: Any) -> Future:
-        from concurrent.futures.process import BrokenProcessPool
+        warnings.filterwarnings("ignore", message="A worker stopped while some jobs")  # loky renews it
+        for _ in range(2):
+            with suppress(BrokenProcessPool):  # it broke just now
+                return self._renewed().submit(function, *args)
+        return self._renewed().submit(function, *args)
 
+    def _renewed(self) -> Any:
+        """Idle workers are kept: loading torch takes longer than many a run. A broken executor is replaced."""
         from joblib.externals.loky import get_reusable_executor
 
-        warnings.filterwarnings("ignore", message="A worker stopped while some jobs")  # loky renews it
-        for attempt in range(3):
-            # Idle workers are kept: loading torch takes longer than many a run. A broken executor is replaced.
-            self.executor = get_reusable_executor(self.jobs, timeout=3600, initializer=start_process, env=THREAD_LIMITS)
-            try:
-                return self.executor.submit(function, *args)
-            except BrokenProcessPool:  # it broke just now
-                if attempt == 2:
-                    raise
-        raise AssertionError
+        self.executor = get_reusable_executor(self.slots(), timeout=3600, initializer=start_process, env=THREAD_LIMITS)
+        return self.executor
 
     def death(self, future: Future) -> Death | None:
         """All runs at workers share the fate of one, so nobody can tell which one it was."""
-        from concurrent.futures.process import BrokenProcessPool
-
         problem = future.exception()
         if not isinstance(problem, BrokenProcessPool):
             return None
@@ -133,7 +124,7 @@ class Loky:
             self.executor.shutdown(wait=True, kill_workers=kill)
 
 
-class Dask:
+class Dask(Pool):
     def __init__(self, scheduler: str | None, jobs: int | None) -> None:
         try:
             from distributed import Client
@@ -149,7 +140,7 @@ class Dask:
             ) from None
         self.jobs, self.address = jobs, scheduler
         self.executor = self.client.get_executor(pure=False)
-        self.devices: list[str | None] = []  # a worker of the cluster uses the card that it was started with
+        self.devices = []  # a worker of the cluster uses the card that it was started with
         self.threads, self.looked = 0, 0.0
 
     def slots(self) -> int:

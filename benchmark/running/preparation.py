@@ -5,7 +5,7 @@ Runs would make them too, but silently, and their time would count as training. 
 
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ LOOK = 1.0  # seconds between looks at what is done
 EVERY = 30.0  # seconds between lines where there is no terminal
 
 
-def checked(studies: Iterable[Study], specs: Iterable[RunSpec], data: Path) -> list[str]:
+def checked(studies: Collection[Study], specs: Iterable[RunSpec], data: Path) -> list[str]:
     """What runs are made on, a line for each data set; raises what no run could do without, before the first one."""
     import numpy as np
 
@@ -33,10 +33,6 @@ def checked(studies: Iterable[Study], specs: Iterable[RunSpec], data: Path) -> l
     from benchmark.training.sampling import batches
     from benchmark.training.training_set import test_indices, training_view, validation_indices
 
-    settings: dict[str, set[str]] = {}
-    for study in studies:
-        for name in study.datasets:
-            settings.setdefault(name, set()).add(study.setting)
     fields = ("dataset", "judged_on", "train_classes", "test_classes", "protocol", "validation_share", "distractors",
               "sampler", "batch_size", "per_class")  # fmt: skip
     distinct = {(*(getattr(s, f) for f in fields), s.image_noise > 0): s for s in specs}
@@ -52,11 +48,12 @@ def checked(studies: Iterable[Study], specs: Iterable[RunSpec], data: Path) -> l
             supers = view.levels[:, dataset.super_level] if len(dataset.levels) > 1 else None
             generator = numpy_generator("check")
             next(batches("hierarchical", view.labels, supers, spec.batch_size, spec.per_class, generator))
-        setting = ", ".join(sorted(settings.get(spec.dataset, ["?"])))
-        told = lines.setdefault(spec.dataset, [f"{dataset.summary()}; setting {setting}", *dataset.notes])
-        used = (view.classes, len(np.unique(judged.labels[query, 0])))
+        settings = {study.setting for study in studies if spec.dataset in study.datasets} or {"?"}
+        about = f"{dataset.summary()}; setting {', '.join(sorted(settings))}"
+        told = lines.setdefault(spec.dataset, [about, *dataset.notes])
         if spec.train_classes or spec.test_classes:
-            told.append(f"of these classes {used[0]} are trained on and {used[1]} are tested on")
+            tested = len(np.unique(judged.labels[query, 0]))
+            told.append(f"of these classes {view.classes} are trained on and {tested} are tested on")
     return [line for told in lines.values() for line in dict.fromkeys(told)]
 
 
@@ -85,11 +82,11 @@ def _watched(spec: RunSpec, data: Path, pool: Pool, kept: "list[ChunkedArray]", 
     say(f"{what}: {total - before:,} images to do, {before:,} are there, {slots} workers, {needed / 1e9:.1f} GB")
     futures = [pool.submit(compute, spec, data, devices[i % len(devices)]) for i in range(slots)]
     with tqdm(total=total, initial=before, desc=what, unit=" images", disable=None, smoothing=0) as bar:
-        while open_ := _open(futures, pool):
+        while _open(futures, pool):
             done = sum(one.done() for one in kept)
             bar.update(done - bar.n)
             now = time.monotonic()
-            if bar.disable and now - said >= EVERY and open_:
+            if bar.disable and now - said >= EVERY:
                 left = (now - started) / (done - before) * (total - done) if done > before else None
                 say(f"{what}: {done:,} of {total:,} images, time left: {in_words(left)}")
                 said = now

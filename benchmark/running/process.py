@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import TextIO
 
 THREAD_LIMITS = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 LATE = "Timeout"  # how a trace begins of a run that was ended for its time; any other trace is of a crash
@@ -77,9 +76,13 @@ def watched(limit: float | None, trace: Path | None) -> Iterator[None]:
     was is then left at `trace`. None: the process is not to be ended.
     """
     with contextlib.ExitStack() as stack:
-        if file := _opened(trace):
-            stack.callback(Path(file.name).unlink, missing_ok=True)
-            stack.enter_context(file)
+        file = None
+        if trace is not None:
+            with contextlib.suppress(OSError):  # a worker elsewhere may not be able to write there: it leaves no trace
+                trace.parent.mkdir(parents=True, exist_ok=True)
+                file = stack.enter_context(trace.open("w"))
+                stack.callback(trace.unlink, missing_ok=True)
+        if file is not None:
             faulthandler.enable(file)
             stack.callback(faulthandler.disable)
             if limit is not None:
@@ -88,16 +91,6 @@ def watched(limit: float | None, trace: Path | None) -> Iterator[None]:
         if limit is not None:
             stack.callback(_interrupt(limit))
         yield
-
-
-def _opened(path: Path | None) -> TextIO | None:
-    try:
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            return path.open("w")
-    except OSError:  # a worker elsewhere may not be able to write there: then it leaves no trace
-        pass
-    return None
 
 
 def _interrupt(seconds: float) -> Callable[[], object]:

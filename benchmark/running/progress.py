@@ -71,10 +71,7 @@ class Progress:
                 self.bar.set_postfix_str(self._left() + self._state(methods=3), refresh=False)
             self.bar.update()
         elif time.monotonic() - self.printed >= EVERY or self.done == self.total:
-            self.say(self.line())
-
-    def line(self) -> str:
-        return f"{self.done}/{self.total} runs, {self._left()}{self._state(methods=99)}"
+            self.say(f"{self.done}/{self.total} runs, {self._left()}{self._state(methods=99)}")
 
     def _left(self) -> str:
         return "" if self.done == self.total else f"time left: {in_words(self.seconds_left())}, "

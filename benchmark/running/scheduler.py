@@ -28,7 +28,7 @@ POLL = 0.5  # seconds
 LOST = 120.0  # seconds beyond its time limit after which a run is given up whose worker, which had to start, is silent
 
 
-@dataclass
+@dataclass(frozen=True)
 class Shard:
     """The share `index` of `count` of all runs, by a hash that does not depend on the plan."""
 
@@ -72,15 +72,10 @@ class Scheduler:
     ) -> None:
         """`outcomes` is what is stored, `again` names failures to do once more, `advanced` hears of every step."""
         self.store, self.pool, self.job, self.progress = store, pool, job, progress
-        self.shard = shard or Shard()
-        self.advanced = advanced
+        self.shard, self.advanced = shard or Shard(), advanced
         self.claims = Claims(store.results / "claims")
         self.outcomes = dict(outcomes)
-        self.stale: dict[str, int] = {}  # failures to do once more → time of their file
-        for run_id in again:
-            self.outcomes.pop(run_id, None)
-            path = store.path(run_id)
-            self.stale[run_id] = path.stat().st_mtime_ns if path.exists() else 0
+        self.stale = {run_id: self._written(run_id) for run_id in again}  # failures → time of their file
         self.ongoing: list[Ongoing] = []
         self.waiters: dict[str, list[Ongoing]] = {}  # of runs that are not finished
         self.mine: dict[str, RunSpec] = {}  # of those, the ones of this shard
@@ -110,11 +105,10 @@ class Scheduler:
 
     def left(self) -> int:
         """Runs that are still to do here, as far as the plan can tell."""
-        return len(self.mine) + (self.waiting if self.shard.count == 1 else 0)
+        return len(self.mine) + self.waiting
 
     def _seconds_left(self) -> float | None:
-        waiting = self.waiting if self.shard.count == 1 else 0
-        seconds = self.progress.estimate.total(list(self.mine.values()), waiting)
+        seconds = self.progress.estimate.total(list(self.mine.values()), self.waiting)
         if seconds is None:
             return None
         spent = sum(time.monotonic() - flight.started for flight in list(self.flying.values()))
@@ -135,7 +129,8 @@ class Scheduler:
                 self.mine[run_id] = task.spec
                 self._queue(task.spec, one.order)
             self.waiters.setdefault(run_id, []).append(one)
-        self.waiting = len(frozenset().union(*(other.known.waiting for other in self.ongoing)))
+        if self.shard.count == 1:  # else nobody knows whose they will be
+            self.waiting = len(frozenset().union(*(other.known.waiting for other in self.ongoing)))
         self.advanced(one.family, one.known)
 
     def _queue(self, spec: RunSpec, order: int = -1) -> None:
@@ -162,8 +157,9 @@ class Scheduler:
         if not self.claims.take(run_id):
             self.held.append(spec)
             return
-        outcome = self._stored_meanwhile(run_id)
-        if outcome is not None:
+        # Another driver may have finished the run since we planned.
+        changed = self._written(run_id) != self.stale.get(run_id, 0)
+        if changed and (outcome := self.store.outcome(run_id)) is not None:
             self._settle(spec, outcome)
             return
         device = self.devices.pop() if self.devices else None
@@ -172,12 +168,10 @@ class Scheduler:
         future = self.pool.submit(work, spec, replace(self.job, device=device))
         self.flying[future] = Flight(spec, device, alone, started)
 
-    def _stored_meanwhile(self, run_id: str) -> Outcome | None:
-        """The result of another driver, if it has finished the run since we planned."""
+    def _written(self, run_id: str) -> int:
+        """When the file of a run was written, 0 if there is none."""
         path = self.store.path(run_id)
-        if not path.exists() or self.stale.get(run_id) == path.stat().st_mtime_ns:
-            return None
-        return self.store.outcome(run_id)
+        return path.stat().st_mtime_ns if path.exists() else 0
 
     def _collect(self) -> None:
         done, others = wait(self.flying, timeout=POLL, return_when=FIRST_COMPLETED)
