@@ -5,7 +5,6 @@ python -m benchmark show cub --data DIR --label-noise 0.1 --corrupted
 """
 
 import argparse
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,7 +64,7 @@ def execute(args: argparse.Namespace) -> int:
         rows = training_rows(dataset, view, source, args.classes, args.images)
     else:
         rows = plain_rows(dataset, dataset.test, args.classes, args.images)
-    out = args.out or Path(re.sub(r"[^\w.-]+", "_", dataset.name) + ".png")
+    out = args.out or Path(f"{dataset.file_name}.png")
     heading = f"{dataset.name}, {args.side}: {' / '.join(dataset.levels)}"
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmark.datasets._dataset import Source
 from benchmark.images.transforms import DRAWS, Transform
-from benchmark.seeds import seed
+from benchmark.seeds import numpy_generator
 
 if TYPE_CHECKING:
     import torch
@@ -28,13 +28,12 @@ def batches(
     transform: Transform,
     workers: int = 0,
     key: tuple[object, ...] = (),
-    device: "torch.device | str" = "cpu",
 ) -> "Generator[torch.Tensor, None, None]":
     """A float tensor (n, c, h, w) in [0, 1] for each batch of indices; `key` names the draws of an epoch."""
     import torch
 
     for pixels in pixel_batches(source, index_batches, transform, workers, key):
-        yield torch.from_numpy(pixels).to(device).float().div_(255)  # bytes cross to a GPU, not floats
+        yield torch.from_numpy(pixels).float().div_(255)
 
 
 def pixel_batches(
@@ -73,4 +72,4 @@ def pixel_batches(
 
 def _draws(count: int, *key: object) -> np.ndarray:
     """The draws of a batch at once (count, DRAWS): a row depends on the key and its place alone."""
-    return np.random.Generator(np.random.PCG64(seed(*key))).random((count, DRAWS))
+    return numpy_generator(*key).random((count, DRAWS))
