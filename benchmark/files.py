@@ -97,11 +97,10 @@ class Claims:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(descriptor)
-                return False
             except OSError as problem:
                 os.close(descriptor)
+                if isinstance(problem, BlockingIOError):
+                    return False
                 raise UserError(
                     f"{self.folder} is on a file system that cannot lock files ({problem.strerror}); "
                     "choose another one with --results DIR or --data DIR"

@@ -7,16 +7,13 @@ read before. `inputs.py` calls this for photos; PIL works outside Python's lock,
 from collections import deque
 from collections.abc import Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 
 from benchmark.datasets._dataset import Source
 from benchmark.images.transforms import DRAWS, Transform
 from benchmark.seeds import numpy_generator
-
-if TYPE_CHECKING:
-    import torch
 
 PREFETCH = 2  # batches that wait for the trainer
 CHUNK = 8  # images that a thread takes at a time
@@ -28,10 +25,8 @@ def batches(
     transform: Transform,
     workers: int = 0,
     key: tuple[object, ...] = (),
-) -> "Generator[torch.Tensor, None, None]":
+) -> Generator[torch.Tensor, None, None]:
     """A float tensor (n, c, h, w) in [0, 1] for each batch of indices; `key` names the draws of an epoch."""
-    import torch
-
     for pixels in pixel_batches(source, index_batches, transform, workers, key):
         yield torch.from_numpy(pixels).float().div_(255)
 
