@@ -22,11 +22,8 @@ def replacing(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         yield temporary
-        descriptor = os.open(temporary, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -100,11 +97,10 @@ class Claims:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(descriptor)
-                return False
             except OSError as problem:
                 os.close(descriptor)
+                if isinstance(problem, BlockingIOError):
+                    return False
                 raise UserError(
                     f"{self.folder} is on a file system that cannot lock files ({problem.strerror}); "
                     "choose another one with --results DIR or --data DIR"

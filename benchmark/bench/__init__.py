@@ -10,6 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
+from PIL import Image
+
 Row = dict[str, object]
 
 
@@ -35,9 +38,6 @@ def best(work: Callable[[], object], repeat: int = 3) -> float:
 @contextmanager
 def photos(count: int, width: int, height: int) -> Iterator[Path]:
     """A folder whose `photos/` has noise with detail of about 6 pixels, as in photos, in eight classes."""
-    import numpy as np
-    from PIL import Image
-
     generator = np.random.Generator(np.random.PCG64(0))
     with TemporaryDirectory() as name:
         for i in range(count):

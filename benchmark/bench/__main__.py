@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from benchmark.errors import Parser, answered, unknown
+from benchmark.files import replacing
 
 AREAS = sorted(path.stem for path in Path(__file__).parent.glob("[!_]*.py"))
 
@@ -27,8 +28,6 @@ def main() -> int:
 
 def measure(area: str, path: Path) -> None:
     import pandas as pd
-
-    from benchmark.files import replacing
 
     print(f"\n{area}: measuring ...", flush=True)
     rows = pd.DataFrame(importlib.import_module(f"benchmark.bench.{area}").run())

@@ -11,10 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
+import baselines
 from benchmark.bench import Row, photos, row
+from benchmark.datasets._own import open_folder
+from benchmark.images import loading, transforms
 from benchmark.running import process
 from benchmark.spec import RunSpec
+from benchmark.training.features import Features, _images, _network, parts
+from benchmark.training.inputs import FeatureInputs
+from benchmark.training.model import POOLS, EmbeddingModel, build_model, build_seeded_backbone
+from benchmark.training.training_set import TrainingView
 
 IMAGES = 128
 WORKERS = 2
@@ -41,36 +49,25 @@ def _features(root: Path, backbone: str, goal: float) -> list[Row]:
     ]
 
 
-def _plain_features(spec: RunSpec, root: Path, worker: int, workers: int) -> Callable[[], None]:
+def _plain_features(spec: RunSpec, root: Path, mine: np.ndarray) -> Callable[[], None]:
     """As it was done first: batches of 64, layer by layer, memory handed back to the system."""
-    import torch
-
-    from benchmark.datasets._own import open_folder
-    from benchmark.images import loading, transforms
-    from benchmark.training.model import POOLS, build_seeded_backbone
-
     source = open_folder(root / "photos").source
     backbone = build_seeded_backbone(spec)
     backbone.module.eval()
 
-    def work(images: int = IMAGES) -> None:
-        parts = list(np.arange(images).reshape(-1, min(images, PLAIN_BATCH)))
+    def work(indices: np.ndarray = mine) -> None:
+        batches = list(indices.reshape(-1, min(len(indices), PLAIN_BATCH)))
         with torch.inference_mode():
-            for x in loading.batches(source, parts, transforms.evaluation(spec)):
+            for x in loading.batches(source, batches, transforms.evaluation(spec)):
                 POOLS[spec.pooling](backbone.module(backbone.normalised(x)))
 
-    work(8)
+    work(mine[:8])
     return work
 
 
-def _chunked_features(spec: RunSpec, root: Path, worker: int, workers: int) -> Callable[[], None]:
-    process.keep_memory()
-    from benchmark.datasets._own import open_folder
-    from benchmark.training.features import _images, _network, parts
-
+def _chunked_features(spec: RunSpec, root: Path, mine: np.ndarray) -> Callable[[], None]:
     [part] = parts(open_folder(root / "photos"), spec, root)
     network = _network(spec, root, "cpu")
-    mine = np.arange(IMAGES)[worker::workers]
 
     def work(indices: np.ndarray = mine) -> None:
         for x in _images(spec, part, 0, indices, "cpu"):
@@ -91,11 +88,7 @@ def _stage(root: Path) -> list[Row]:
     ]
 
 
-def _step(model: Any, batch: Callable[[], Any]) -> Callable[[], None]:
-    import torch
-
-    import baselines
-
+def _step(model: EmbeddingModel, batch: Callable[[], torch.Tensor]) -> Callable[[], None]:
     loss = baselines.build("contrastive", num_classes=16, embedding_dim=model.out_dim)
     optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4, fused=True)
     labels = torch.arange(STAGE.batch_size) % 16
@@ -110,23 +103,12 @@ def _step(model: Any, batch: Callable[[], Any]) -> Callable[[], None]:
     return work
 
 
-def _stage_model() -> Any:
-    import torch
-
-    from benchmark.training.model import build_model, build_seeded_backbone
-
-    _, stage = build_seeded_backbone(STAGE).cut(STAGE.trainable)
-    return build_model(STAGE, stage, stage.out_features).to(memory_format=torch.channels_last)
+def _stage_model(spec: RunSpec) -> EmbeddingModel:
+    _, stage = build_seeded_backbone(spec).cut(spec.trainable)
+    return build_model(spec, stage, stage.out_features).to(memory_format=torch.channels_last)
 
 
-def _stage_step(spec: RunSpec, root: Path, worker: int, workers: int) -> Callable[[], None]:
-    process.keep_memory()
-    import torch
-
-    from benchmark.training.features import Features
-    from benchmark.training.inputs import FeatureInputs
-    from benchmark.training.training_set import TrainingView
-
+def _stage_step(spec: RunSpec, root: Path, mine: np.ndarray) -> Callable[[], None]:
     generator = np.random.Generator(np.random.PCG64(0))
     views = []
     for view in range(2):  # read from the disk, as they are in a run
@@ -136,14 +118,11 @@ def _stage_step(spec: RunSpec, root: Path, worker: int, workers: int) -> Callabl
     seen = TrainingView(samples, samples % 16, samples % 16, np.arange(16), samples[:, None], np.full(512, -1))
     inputs = FeatureInputs(spec, seen, Features(tuple(views), None), torch.device("cpu"))
     drawn = inputs.train(1, [generator.integers(512, size=spec.batch_size) for _ in range(64)])
-    return _step(_stage_model(), lambda: next(drawn))
+    return _step(_stage_model(spec), lambda: next(drawn))
 
 
-def _stage_alone(spec: RunSpec, root: Path, worker: int, workers: int) -> Callable[[], None]:
-    process.keep_memory()
-    import torch
-
-    model = _stage_model()
+def _stage_alone(spec: RunSpec, root: Path, mine: np.ndarray) -> Callable[[], None]:
+    model = _stage_model(spec)
     model.train()
     maps = torch.rand(spec.batch_size, 1024, 8, 8).contiguous(memory_format=torch.channels_last)
 
@@ -155,28 +134,21 @@ def _stage_alone(spec: RunSpec, root: Path, worker: int, workers: int) -> Callab
     return work
 
 
-def _whole_step(spec: RunSpec, root: Path, worker: int, workers: int) -> Callable[[], None]:
-    process.keep_memory()
-    import torch
-
-    from benchmark.datasets._own import open_folder
-    from benchmark.images import loading, transforms
-    from benchmark.training.model import build_model, build_seeded_backbone
-
+def _whole_step(spec: RunSpec, root: Path, mine: np.ndarray) -> Callable[[], None]:
     backbone = build_seeded_backbone(spec)
     model = build_model(spec, backbone, backbone.out_features).to(memory_format=torch.channels_last)
     source = open_folder(root / "photos").source
-    parts = [np.arange(spec.batch_size)] * 16
-    drawn = (backbone.normalised(x) for x in loading.batches(source, parts, transforms.training(spec)))
+    batches = [np.arange(spec.batch_size)] * 16
+    drawn = (backbone.normalised(x) for x in loading.batches(source, batches, transforms.training(spec)))
     return _step(model, lambda: next(drawn))
 
 
 def _timed(way: Callable[..., Callable[[], None]], spec: RunSpec, root: Path, workers: int) -> float:
-    """Seconds until every one of `workers` processes has done its work, once all are ready; the better of two rounds."""
+    """Seconds until every one of `workers` processes has done its share of the images; the better of two rounds."""
     context = multiprocessing.get_context("spawn")
     ready, times = context.Barrier(workers), context.Queue()
-    arguments = [(way, spec, root, number, workers, ready, times) for number in range(workers)]
-    processes = [context.Process(target=_timed_here, args=a) for a in arguments]
+    shares = [np.arange(IMAGES)[number::workers] for number in range(workers)]
+    processes = [context.Process(target=_timed_here, args=(way, spec, root, mine, ready, times)) for mine in shares]
     for one in processes:
         one.start()
     found = [times.get() for _ in processes]
@@ -185,14 +157,14 @@ def _timed(way: Callable[..., Callable[[], None]], spec: RunSpec, root: Path, wo
     return min(max(rounds) for rounds in zip(*found, strict=True))
 
 
-def _timed_here(way: Callable, spec: RunSpec, root: Path, number: int, workers: int, ready: Any, times: Any) -> None:
-    import torch
-
+def _timed_here(way: Callable, spec: RunSpec, root: Path, mine: np.ndarray, ready: Any, times: Any) -> None:
+    if way is not _plain_features:
+        process.keep_memory()
     torch.set_num_threads(1)
-    work = way(spec, root, number, workers)
+    work = way(spec, root, mine)
     found = []
     for _ in range(2):
-        ready.wait()
+        ready.wait()  # until all are
         started = time.process_time()
         work()
         found.append(time.process_time() - started)

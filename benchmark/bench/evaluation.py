@@ -9,12 +9,21 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
+import torch
 
 from benchmark.bench import Row, row
+from benchmark.datasets._dataset import ArraySource, Dataset
+from benchmark.evaluation import recall_among_distractors, recall_at_1, retrieval_metrics
+from benchmark.planning import settings
 from benchmark.running import process
 from benchmark.seeds import torch_generator
+from benchmark.spec import RunSpec
+from benchmark.training import run as training
+from benchmark.training.features import Features
+from benchmark.training.inputs import FeatureInputs
 
 DIMENSIONS = 512
 KS = (1, 10, 100, 1000)
@@ -31,8 +40,6 @@ def run() -> list[Row]:
 
 def _size(n: int, per_class: int, repeat: int) -> list[Row]:
     """All metrics, on embeddings that separate their classes in part, and on random ones, which are the hardest."""
-    from benchmark.evaluation import retrieval_metrics
-
     rows = []
     for kind, noise in (("trained", 3.0), ("random", 1e6)):
         x, y = _data(n, per_class, noise)
@@ -48,8 +55,6 @@ def _library(n: int, per_class: int, repeat: int) -> list[Row]:
     from pytorch_metric_learning.utils.accuracy_calculator import AccuracyCalculator
     from pytorch_metric_learning.utils.inference import CustomKNN
 
-    from benchmark.evaluation import retrieval_metrics
-
     x, y = _data(n, per_class, 3.0)
     names = ("precision_at_1", "mean_average_precision", "mean_average_precision_at_r")
     calculator = AccuracyCalculator(include=names, k=None, knn_func=CustomKNN(LpDistance()))
@@ -60,8 +65,6 @@ def _library(n: int, per_class: int, repeat: int) -> list[Row]:
 
 
 def _large(n: int, per_class: int, repeat: int) -> list[Row]:
-    from benchmark.evaluation import retrieval_metrics
-
     x, y = _data(n, per_class, 3.0)
     (bare, plain), peak = _alternating(repeat, lambda: _product(x), lambda: retrieval_metrics(x, y, ks=KS))
     (again,), more = _alternating(repeat, lambda: retrieval_metrics(x, y, ks=KS, rerank=(4,)))
@@ -74,10 +77,6 @@ def _large(n: int, per_class: int, repeat: int) -> list[Row]:
 
 def _cub(n: int, dimensions: int, repeat: int) -> list[Row]:
     """The sizes and the hierarchy of CUB's test set, on one core as a run has it, in seconds of the processor."""
-    import torch
-
-    from benchmark.evaluation import recall_among_distractors, recall_at_1, retrieval_metrics
-
     _as_in_a_run()
     rows = []
     for kind, noise in (("random", 1e6), ("trained", 3.0)):
@@ -101,17 +100,6 @@ def _cub(n: int, dimensions: int, repeat: int) -> list[Row]:
 
 def _lane(n: int, width: int, repeat: int) -> list[Row]:
     """Whole runs on features of CUB's size: the head trained by 300 batches of 128, with 10 looks, on one core."""
-    from unittest.mock import patch
-
-    import torch
-
-    from benchmark.datasets._dataset import ArraySource, Dataset
-    from benchmark.planning import settings
-    from benchmark.spec import RunSpec
-    from benchmark.training import run as training
-    from benchmark.training.features import Features
-    from benchmark.training.inputs import FeatureInputs
-
     _as_in_a_run()
     labels = _birds(n)
     both = np.concatenate([labels, labels + labels.max(axis=0) + 1])
@@ -151,15 +139,11 @@ def _birds(n: int) -> np.ndarray:
 
 
 def _as_in_a_run() -> None:
-    import torch
-
     process.keep_memory()
     torch.set_num_threads(1)
 
 
-def _data(n: int, per_class: int, noise: float):
-    import torch
-
+def _data(n: int, per_class: int, noise: float) -> tuple[torch.Tensor, torch.Tensor]:
     generator = torch_generator("bench", n, per_class)
     order = torch.randperm(n, generator=generator)
     labels = torch.arange(n)[order] // per_class
@@ -170,8 +154,6 @@ def _data(n: int, per_class: int, noise: float):
 
 def _product(x, others=None) -> None:
     """All similarities in blocks, and nothing done with them."""
-    import torch
-
     x = torch.as_tensor(x)
     others = x if others is None else others
     block = torch.empty(512, len(others))

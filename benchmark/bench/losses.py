@@ -13,9 +13,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import torch
+from torch.nn import functional as F
+
 import baselines
+from baselines._loss import Seen
 from benchmark.bench import Row, best, row
 from benchmark.running.process import peak_mb
+from benchmark.seeds import torch_generator
 
 DIMENSIONS, PER_CLASS, EPS = 512, 4, 0.05
 CLASSES = 100  # that proxies stand for, as on CUB; more where the batch has more
@@ -87,11 +92,6 @@ def measure(form: str, n: int, crowded: bool) -> Measured:
 
 def step_of(form: str, classes: int = CLASSES) -> Callable:
     """step(embeddings, labels): forward and backward of a form."""
-    import torch
-    from torch.nn import functional as F
-
-    from baselines._loss import Seen
-
     if form == "floor":
         return floor
     if form in baselines.names():
@@ -115,9 +115,6 @@ def step_of(form: str, classes: int = CLASSES) -> Callable:
 
 def textbook(embeddings, labels, params: dict[str, Any]):
     """1 − AP with all n³ differences at once: Smooth-AP, or Roadmap's SupAP if it has the constants of a bound."""
-    import torch
-    from torch.nn import functional as F
-
     f = F.normalize(embeddings)
     s, same = f @ f.T, labels[:, None] == labels[None, :]  # (n, n)
     x = s[:, None, :] - s[:, :, None]  # (query, p, j): by how much j is above p
@@ -141,11 +138,6 @@ def floor(embeddings, labels) -> None:
 
 def batch(n: int, crowded: bool):
     """Embeddings (n, 512) whose neighbourhoods hold about ten samples, or half the batch, and their labels."""
-    import torch
-    from torch.nn import functional as F
-
-    from benchmark.seeds import torch_generator
-
     generator = torch_generator("bench", "losses", n)
     labels = torch.randperm(n, generator=generator) // PER_CLASS
     centres = torch.randn(n // PER_CLASS, DIMENSIONS, generator=generator)

@@ -5,7 +5,6 @@ python -m benchmark show cub --data DIR --label-noise 0.1 --corrupted
 """
 
 import argparse
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -66,7 +65,7 @@ def execute(args: argparse.Namespace) -> int:
         view = replace(view, replaced=np.full(len(labels), -1))
     source = corruption.training_source(dataset, view)
     rows = rows_of(dataset, view, source, args.classes, args.images)
-    out = args.out or Path(re.sub(r"[^\w.-]+", "_", dataset.name) + ".png")
+    out = args.out or Path(f"{dataset.file_name}.png")
     heading = f"{dataset.name}, {args.side}: {' / '.join(dataset.levels)}"
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,6 @@ To see them: `python -m benchmark list`.
 
 import ast
 import inspect
-from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -102,16 +101,24 @@ def find(name: str, root: Path) -> Path:
 def open_dataset(name: str, root: Path | str) -> "Dataset":
     """The data set of that name below the data folder `root`, or the table or folder at the path `name`."""
     check_name(name)
-    root = Path(root)
     given, options = parse(name)
-    if given in summaries():
-        return _opened(import_module(f"benchmark.datasets.{given}").open, name, root, options)
-    path = find(name, root)
-    if path.is_dir():
-        return _opened(import_module("benchmark.datasets._own").open_folder, name, path, options)
-    if path.suffix.lower() in (".csv", ".parquet"):
-        return _opened(import_module("benchmark.datasets._own").open_table, name, path, options)
-    raise UserError(f"data set {name!r} is a {path.suffix or 'plain'} file; expected .csv, .parquet or a folder")
+    known = given in summaries()
+    place = Path(root) if known else find(name, Path(root))
+    module = import_module(f"benchmark.datasets.{given if known else '_own'}")
+    if known:
+        opener = module.open
+    elif place.is_dir():
+        opener = module.open_folder
+    elif place.suffix.lower() in (".csv", ".parquet"):
+        opener = module.open_table
+    else:
+        raise UserError(f"data set {name!r} is a {place.suffix or 'plain'} file; expected .csv, .parquet or a folder")
+    taken = inspect.signature(opener).parameters
+    for option in options:
+        if option not in taken:
+            can = [o for o in OPTIONS if o in taken]
+            raise UserError(f"data set {name!r} has no option {option!r}; it has {', '.join(can) if can else 'none'}")
+    return opener(place, **options)
 
 
 def weights_file(name: str, root: Path) -> Path | None:
@@ -142,12 +149,3 @@ def pinned_weights(name: str, root: Path | None) -> str:
 def _found(name: str, root: Path) -> Path | None:
     """A file or folder of the user's: as it stands, or below the data folder."""
     return next((path for path in (Path(name), root / name) if path.exists()), None)
-
-
-def _opened(opener: "Callable[..., Dataset]", name: str, place: Path, options: dict[str, str]) -> "Dataset":
-    taken = inspect.signature(opener).parameters
-    for option in options:
-        if option not in taken:
-            can = [o for o in OPTIONS if o in taken]
-            raise UserError(f"data set {name!r} has no option {option!r}; it has {', '.join(can) if can else 'none'}")
-    return opener(place, **options)

@@ -5,6 +5,7 @@ and `loading.py` reads its images. To look at one: `python -m benchmark show DAT
 """
 
 import hashlib
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -77,6 +78,11 @@ class Dataset:
     def test(self) -> np.ndarray:
         """Every test sample: query, then gallery where there is one."""
         return self.query if self.gallery is None else np.concatenate([self.query, self.gallery])
+
+    @property
+    def file_name(self) -> str:
+        """The name, as a file or folder can have it."""
+        return re.sub(r"[^\w.-]+", "_", self.name)
 
     def __len__(self) -> int:
         return len(self.labels)

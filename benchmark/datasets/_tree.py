@@ -5,6 +5,7 @@ With `missing=skip` photos that the index names and the disk lacks are left out 
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -83,13 +84,9 @@ def present(root: Path, files: Sequence[str], missing: str = "", remedy: str = "
     """Which files are there, (n,) bool; an error that counts the others unless `missing` is "skip"."""
     if missing not in ("", "skip"):
         raise unknown("value of the option missing", missing, ("skip",))
-    there: dict[str, set[str]] = {}
-    found = np.ones(len(files), dtype=bool)
-    for i, file in enumerate(files):
-        folder, _, name = file.rpartition("/")
-        if folder not in there:  # one scan of the folder instead of a question for every file
-            there[folder] = _scan(root / folder)
-        found[i] = name in there[folder]
+    scanned = cache(lambda folder: _scan(root / folder))  # one scan of a folder instead of a question for every file
+    parts = (file.rpartition("/") for file in files)
+    found = np.array([name in scanned(folder) for folder, _, name in parts], dtype=bool)
     if found.all() or (missing == "skip" and found.any()):
         return found
     absent = np.flatnonzero(~found)

@@ -73,28 +73,21 @@ def open(root: Path, expect: Mapping[str, int] | None = COUNTS, missing: str = "
     files = [file for _, file in listed]
     classes = [number.get(image, 0) for image, _ in listed]
     bird = [file.split("/")[0].split(".", 1)[-1] for file in files]  # "001.Black_footed_Albatross/….jpg"
-    unknown = [b for b in dict.fromkeys(bird) if family(b) == UNKNOWN]
+    taxa = [taxonomy(b) for b in bird]
     levels: Levels = {
         "species": [(c, b.replace("_", " ")) for c, b in zip(classes, bird, strict=True)],
-        "family": [family(b) for b in bird],
-        "order": [order(b) for b in bird],
+        "family": [family for family, _ in taxa],
+        "order": [order for _, order in taxa],
     }
+    unknown = [b for b, (family, _) in dict(zip(bird, taxa, strict=True)).items() if family == UNKNOWN]
     notes = tuple(f"no family is known for the bird {b!r}; its coarser levels are {UNKNOWN!r}" for b in unknown)
     source, side = FileSource(folder / "images", files), halves(classes, 100)
     return assembled("cub", ARCHIVE, expect, source, levels, side, missing, notes=notes)
 
 
 @cache
-def _taxonomy(bird: str) -> tuple[str, str]:
+def taxonomy(bird: str) -> tuple[str, str]:
+    """Family and order of a species written as in CUB: "Black_footed_Albatross" is of the Diomedeidae."""
     words = bird.split("_")
     endings = ("_".join(words[start:]) for start in range(len(words)))  # the longest first
     return next((ENDINGS[ending] for ending in endings if ending in ENDINGS), (UNKNOWN, UNKNOWN))
-
-
-def family(bird: str) -> str:
-    """Family of a species written as in CUB: "Black_footed_Albatross" is of the Diomedeidae."""
-    return _taxonomy(bird)[0]
-
-
-def order(bird: str) -> str:
-    return _taxonomy(bird)[1]

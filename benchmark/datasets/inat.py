@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.datasets._dataset import Dataset, FileSource, fingerprint, levelled
-from benchmark.datasets._tree import SUFFIXES, check_counts, locate, some_sizes
+from benchmark.datasets._tree import check_counts, image_files, locate, some_sizes
 from benchmark.errors import UserError
 from benchmark.seeds import numpy_generator
 
@@ -36,13 +36,9 @@ def open(root: Path, expect: Mapping[str, int] | None = COUNTS) -> Dataset:
     supers = [super_category(found) for found in lineages]
     in_train = _half(species, supers)
 
-    files: list[str] = []
-    of: list[int] = []  # species of each image
-    for i, name in enumerate(species):
-        with os.scandir(folder / name) as entries:
-            images = sorted(entry.name for entry in entries if entry.name.lower().endswith(SUFFIXES))
-        files += [f"{name}/{image}" for image in images]
-        of += [i] * len(images)
+    number = {name: i for i, name in enumerate(species)}
+    files = [file for file in image_files(folder) if "/" in file]
+    of = [number[file.split("/")[0]] for file in files]  # species of each image
 
     # A genus or family is known by everything above it too, since botany and zoology share names.
     by_species, names = levelled(

@@ -7,16 +7,13 @@ read before. `inputs.py` calls this for photos; PIL works outside Python's lock,
 from collections import deque
 from collections.abc import Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 
 from benchmark.datasets._dataset import Source
 from benchmark.images.transforms import DRAWS, Transform
-from benchmark.seeds import seed
-
-if TYPE_CHECKING:
-    import torch
+from benchmark.seeds import numpy_generator
 
 PREFETCH = 2  # batches that wait for the trainer
 CHUNK = 8  # images that a thread takes at a time
@@ -28,13 +25,10 @@ def batches(
     transform: Transform,
     workers: int = 0,
     key: tuple[object, ...] = (),
-    device: "torch.device | str" = "cpu",
-) -> "Generator[torch.Tensor, None, None]":
+) -> Generator[torch.Tensor, None, None]:
     """A float tensor (n, c, h, w) in [0, 1] for each batch of indices; `key` names the draws of an epoch."""
-    import torch
-
     for pixels in pixel_batches(source, index_batches, transform, workers, key):
-        yield torch.from_numpy(pixels).to(device).float().div_(255)  # bytes cross to a GPU, not floats
+        yield torch.from_numpy(pixels).float().div_(255)
 
 
 def pixel_batches(
@@ -73,4 +67,4 @@ def pixel_batches(
 
 def _draws(count: int, *key: object) -> np.ndarray:
     """The draws of a batch at once (count, DRAWS): a row depends on the key and its place alone."""
-    return np.random.Generator(np.random.PCG64(seed(*key))).random((count, DRAWS))
+    return numpy_generator(*key).random((count, DRAWS))

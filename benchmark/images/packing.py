@@ -5,7 +5,6 @@ gives the same numbers as training from the files. To make one: `python -m bench
 """
 
 import json
-import re
 import shutil
 import zlib
 from collections.abc import Generator
@@ -84,8 +83,7 @@ def packed(dataset: Dataset, step: FirstStep, root: Path) -> PackedSource | None
 
 
 def pack_folder(dataset: Dataset, step: FirstStep, root: Path) -> Path:
-    name = re.sub(r"[^\w.-]+", "_", dataset.name)
-    return root / "packed" / f"{name}-{dataset.fingerprint}" / step.name
+    return root / "packed" / f"{dataset.file_name}-{dataset.fingerprint}" / step.name
 
 
 def pack(

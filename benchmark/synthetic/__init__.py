@@ -38,13 +38,18 @@ def key(name: str) -> dict[str, Any]:
 
 def make(name: str, results: Path, data: Path, again: bool = False) -> bool:
     """Write an experiment's table; False if it is there already, from the same code and inputs."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     asked = key(name)
     path = results / "synthetic" / f"{name}.parquet"
     committed = shipped.reference(results) / "synthetic" / f"{name}.parquet"
     if not again and asked in (stored_key(path), stored_key(committed)):
         return False
     columns = importlib.import_module(f"benchmark.synthetic.{name}").table(data)
-    _write(path, columns, asked)
+    said = {"benchmark.kind": "synthetic", KEY: json.dumps(asked, sort_keys=True)}  # the store passes it over
+    with replacing(path) as temporary:
+        pq.write_table(pa.table(columns).replace_schema_metadata(said), temporary, compression="zstd")
     return True
 
 
@@ -57,13 +62,3 @@ def stored_key(path: Path) -> dict[str, Any] | None:
         return json.loads(pq.read_schema(path).metadata[KEY])
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
         return None  # not there, damaged or not ours: it is made again
-
-
-def _write(path: Path, columns: dict[str, list], asked: dict[str, Any]) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    said = {"benchmark.kind": "synthetic", KEY: json.dumps(asked, sort_keys=True)}  # the store passes it over
-    table = pa.table(columns).replace_schema_metadata(said)
-    with replacing(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")

@@ -33,9 +33,8 @@ def table(data: Path) -> dict[str, list]:
     for loss in LOSSES:
         for angle in np.linspace(other, own, STEPS).tolist():
             value, gradient = rolled(loss, angles, labels, angle)
-            rows.append(
-                {"kind": "path", "loss": loss, "angle": angle, "label": 1} | {"value": value, "gradient": gradient}
-            )
+            seen = {"angle": angle, "label": 1, "value": value, "gradient": gradient}
+            rows.append({"kind": "path", "loss": loss} | seen)
     names = ("kind", "loss", "angle", "label", "value", "gradient")
     return {name: [row.get(name) for row in rows] for name in names}
 

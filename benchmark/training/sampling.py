@@ -5,7 +5,6 @@ A run that goes on from a checkpoint replays the batches it has already seen.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -80,16 +79,6 @@ def _members(labels: np.ndarray, classes: np.ndarray) -> dict[int, np.ndarray]:
     return dict(zip(classes, np.split(order, np.searchsorted(labels[order], classes)[1:]), strict=True))
 
 
-@dataclass(frozen=True)
-class Epoch:
-    """One arrangement of all samples into batches, and what did not go in or went in twice."""
-
-    batches: np.ndarray  # (batches, batch_size) positions
-    left_over: int  # samples that could not fill a half-batch of their super-label
-    repeated: int  # places filled again, in classes whose size is no multiple of per_class
-    unmixed: int  # batches with both halves from one super-label, which had more than all others together
-
-
 def hierarchical(
     labels: np.ndarray, supers: np.ndarray, batch_size: int, per_class: int, generator: np.random.Generator
 ) -> Iterator[np.ndarray]:
@@ -98,12 +87,13 @@ def hierarchical(
     At the start of a pass all samples are arranged into half-batches of one super-label, which are then paired round-robin.
     """
     while True:
-        yield from arrange(labels, supers, batch_size, per_class, generator).batches
+        yield from arrange(labels, supers, batch_size, per_class, generator)
 
 
 def arrange(
     labels: np.ndarray, supers: np.ndarray, batch_size: int, per_class: int, generator: np.random.Generator
-) -> Epoch:
+) -> np.ndarray:
+    """One pass: all samples but those that cannot fill a half-batch of their super-label, (batches, batch_size)."""
     half = batch_size // 2
     if half * 2 != batch_size or half % per_class:
         raise UserError(
@@ -121,10 +111,8 @@ def arrange(
             f"sampler = 'hierarchical': no super-label fills half of batch_size = {batch_size}; "
             "use a smaller batch_size or sampler = 'balanced'"
         )
-    pairs, unmixed = _paired(halves, generator)
-    batches = np.stack(pairs)[generator.permutation(len(pairs))]
-    used = int(np.count_nonzero(np.bincount(batches.ravel(), minlength=len(labels))))
-    return Epoch(batches, left_over=len(labels) - used, repeated=batches.size - used, unmixed=unmixed)
+    pairs = _paired(halves, generator)
+    return np.stack(pairs)[generator.permutation(len(pairs))]
 
 
 def _groups(members: np.ndarray, labels: np.ndarray, per_class: int, generator: np.random.Generator) -> np.ndarray:
@@ -143,7 +131,7 @@ def _groups(members: np.ndarray, labels: np.ndarray, per_class: int, generator: 
     return groups[generator.permutation(len(groups))]
 
 
-def _paired(halves: dict[int, list[np.ndarray]], generator: np.random.Generator) -> tuple[list[np.ndarray], int]:
+def _paired(halves: dict[int, list[np.ndarray]], generator: np.random.Generator) -> list[np.ndarray]:
     """Round-robin: each super-label in turn gives a half-batch, and the one with most left gives the other.
 
     Taking the partner with most left keeps the largest super-label from being left alone while it can be.
@@ -157,11 +145,9 @@ def _paired(halves: dict[int, list[np.ndarray]], generator: np.random.Generator)
             partner = max((o for o in halves if o != s), key=lambda o: len(halves[o]))
             pairs.append(np.concatenate([halves[s].pop(), halves[partner].pop()]))
             halves = {k: rows for k, rows in halves.items() if rows}
-    mixed = len(pairs)
     for s, rows in halves.items():  # at most one super-label is left
         pairs += [np.concatenate(two) for two in zip(rows[::2], rows[1::2], strict=False)]
         if len(rows) % 2:  # the odd one gets a used half-batch, of another super-label if there is one
             again = [row for o, given in used.items() if o != s for row in given] or used[s]
             pairs.append(np.concatenate([rows[-1], again[generator.integers(len(again))]]))
-            mixed += len(used) > 1
-    return pairs, len(pairs) - mixed
+    return pairs

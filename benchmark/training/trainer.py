@@ -1,27 +1,32 @@
 """The training loop: the same for every method.
 
 Takes a model, a loss and endless batches; gives the curve of train and test R@1 and the weights of the best epoch.
-`run.py` puts the pieces together; nothing here knows data sets or methods by name.
+`run.py` puts the pieces together; nothing here knows data sets or methods by name. A run that goes on from its checkpoint
+ends with the numbers of an uninterrupted one.
 """
 
+import dataclasses
 import math
 import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
 from baselines._loss import Loss, Seen
+from benchmark.files import replacing
 from benchmark.spec import RunSpec
-from benchmark.training.checkpoint import Checkpoint
 from benchmark.training.inputs import Inputs
 from benchmark.training.model import EmbeddingModel
+from benchmark.training.training_set import TrainingView
 
 COLLAPSED = 0.9999  # a mean cosine over all pairs from which on an embedding holds nothing
+EVERY = 60.0  # seconds between checkpoints; a run shorter than that writes none
 
 
 @dataclass
@@ -40,20 +45,19 @@ def train(
     model: EmbeddingModel,
     loss: Loss,
     inputs: Inputs,
-    labels: np.ndarray,  # (n,) of the training view
-    levels: np.ndarray,  # (n, levels), for methods that ask for them
+    view: TrainingView,
     batches: Iterator[np.ndarray],
     judge: Callable[[], dict[str, float]],  # metrics of the model as it is; "score" is what is maximised
     epochs: int,
     checkpoint: Path | None = None,
 ) -> Outcome:
     device = next(model.parameters()).device
-    targets, all_levels = (torch.from_numpy(values).to(device) for values in (labels, levels))
+    targets, all_levels = (torch.from_numpy(values).to(device) for values in (view.labels, view.levels))
     optimizer = _optimizer(spec, model, loss)
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, list(spec.lr_steps), spec.lr_factor)
     amp = precision(spec, device) == "amp"
     scaler = torch.amp.GradScaler(enabled=amp)
-    per_epoch = spec.batches_per_epoch or max(1, len(labels) // spec.batch_size)
+    per_epoch = spec.batches_per_epoch or max(1, len(view.labels) // spec.batch_size)
     outcome = Outcome()
     clock = time.perf_counter if device.type == "cuda" else time.process_time
     saved = Checkpoint(checkpoint, model=model, loss=loss, optimizer=optimizer, scheduler=scheduler, scaler=scaler)
@@ -146,3 +150,43 @@ def _optimizer(spec: RunSpec, model: EmbeddingModel, loss: Loss) -> torch.optim.
         return torch.optim.SGD(groups, lr=spec.lr, weight_decay=spec.weight_decay)
     kind = torch.optim.AdamW if spec.optimizer == "adamw" else torch.optim.Adam
     return kind(groups, lr=spec.lr, weight_decay=spec.weight_decay, fused=True)
+
+
+class Checkpoint:
+    """Everything that decides the rest of a run, written whole or not at all."""
+
+    def __init__(self, path: Path | None, **parts: Any) -> None:
+        self.path, self.parts = path, parts
+        self.saved_at = time.monotonic()
+        modules = parts["loss"].modules()
+        self.generators = [m.generator for m in modules if isinstance(getattr(m, "generator", None), torch.Generator)]
+
+    def save(self, outcome: Outcome, epoch: int) -> None:
+        if self.path is None or time.monotonic() - self.saved_at < EVERY:
+            return
+        content = {
+            "epoch": epoch,
+            "outcome": dataclasses.asdict(outcome),
+            "parts": {name: part.state_dict() for name, part in self.parts.items()},
+            "generators": [g.get_state() for g in self.generators],
+        }
+        with replacing(self.path) as temporary:
+            torch.save(content, temporary)
+        self.saved_at = time.monotonic()
+
+    def restore(self, outcome: Outcome) -> int:
+        """Puts the saved state back and gives the epoch to go on after; 0 if there is nothing to go on from."""
+        if self.path is None or not self.path.exists():
+            return 0
+        device = next(self.parts["model"].parameters()).device
+        try:
+            content = torch.load(self.path, map_location=device, weights_only=True)
+        except Exception:  # a damaged checkpoint costs time, not numbers
+            self.path.unlink(missing_ok=True)
+            return 0
+        for name, part in self.parts.items():
+            part.load_state_dict(content["parts"][name])
+        for generator, state in zip(self.generators, content["generators"], strict=True):
+            generator.set_state(state.cpu())
+        vars(outcome).update(content["outcome"])
+        return content["epoch"]

@@ -7,7 +7,6 @@ import sys
 import pytest
 import torch
 
-import benchmark.training.checkpoint
 import benchmark.training.trainer
 from benchmark.errors import UserError
 from benchmark.spec import RunSpec
@@ -126,23 +125,23 @@ def test_a_trial_is_judged_by_its_score_alone_and_every_run_says_how_often_it_lo
 @pytest.mark.parametrize("method", ["contextual", "triplet", "s2sd", "ibc", "happier"])  # with draws, buffers, levels
 def test_an_interrupted_run_ends_with_the_numbers_of_an_uninterrupted_one(method, data, tmp_path, monkeypatch):
     whole = run(spec(method, epochs=3), data=data)
-    monkeypatch.setattr(benchmark.training.checkpoint, "EVERY", 0.0)
+    monkeypatch.setattr(benchmark.training.trainer, "EVERY", 0.0)
     path = tmp_path / "checkpoint.pt"
 
     class Stop(Exception):
         pass
 
-    save = benchmark.training.checkpoint.Checkpoint.save
+    save = benchmark.training.trainer.Checkpoint.save
 
     def save_then_stop(self, outcome, epoch):
         save(self, outcome, epoch)
         if epoch == 2:
             raise Stop
 
-    monkeypatch.setattr(benchmark.training.checkpoint.Checkpoint, "save", save_then_stop)
+    monkeypatch.setattr(benchmark.training.trainer.Checkpoint, "save", save_then_stop)
     with pytest.raises(Stop):
         run(spec(method, epochs=3), data=data, checkpoint=path)
-    monkeypatch.setattr(benchmark.training.checkpoint.Checkpoint, "save", save)
+    monkeypatch.setattr(benchmark.training.trainer.Checkpoint, "save", save)
     assert path.exists()
     assert numbers(run(spec(method, epochs=3), data=data, checkpoint=path)) == numbers(whole)
     assert not path.exists()
