@@ -1,7 +1,7 @@
 """Measurements of speed and memory, one module per area; `python -m benchmark.bench` runs them.
 
-Every module has `run() -> list[Row]`. What a ratio is to is measured in the same run, since only such ratios mean something on
-another machine.
+Every module has `run() -> Iterator[Row]`. What a ratio is to is measured in the same run, since only such ratios mean something
+on another machine.
 """
 
 import timeit

@@ -29,13 +29,22 @@ def main() -> int:
 def measure(area: str, path: Path) -> None:
     import pandas as pd
 
-    print(f"\n{area}: measuring ...", flush=True)
-    rows = pd.DataFrame(importlib.import_module(f"benchmark.bench.{area}").run())
+    print(f"\n{area}: measuring ...\n{_line('', 'n', 'seconds', 'MB', 'ratio', 'memory', 'to')}", flush=True)
+    rows = []
+    for found in importlib.import_module(f"benchmark.bench.{area}").run():
+        rows.append(found)
+        print(
+            _line(*("" if x is None else x if isinstance(x, str) else f"{x:,.4g}" for x in found.values())), flush=True
+        )
     with replacing(path) as temporary:
-        rows.assign(area=area).to_parquet(temporary)
-    shown = rows.rename(columns={"peak_mb": "peak MB", "memory_ratio": "memory", "baseline": "to"})
-    print(shown.to_string(index=False, na_rep="", float_format=lambda x: f"{x:,.4g}"))
+        pd.DataFrame(rows).assign(area=area).to_parquet(temporary)
     print(f"kept as {path}", flush=True)
+
+
+def _line(*texts: str) -> str:
+    """Name, n, seconds, MB, ratio, memory, and what the ratios are to."""
+    widths = ("<58", ">9", ">9", ">9", ">8", ">8", "")
+    return "  ".join(f"{text:{width}}" for text, width in zip(texts, widths, strict=True)).rstrip()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ Seconds are processor time of the slowest one: on idle cores the time that passe
 
 import multiprocessing
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +34,11 @@ STAGE = SPEC.replace(
 )  # fmt: skip
 
 
-def run() -> list[Row]:
+def run() -> Iterator[Row]:
     with photos(IMAGES, 500, 375) as root:  # as large as CUB's
-        return [*_features(root, "efficientnet_lite0", 6), *_features(root, "resnet50", 3), *_stage(root)]
+        yield from _features(root, "efficientnet_lite0", 6)
+        yield from _features(root, "resnet50", 3)
+        yield from _stage(root)
 
 
 def _features(root: Path, backbone: str, goal: float) -> list[Row]:

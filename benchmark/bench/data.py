@@ -5,6 +5,7 @@ Run by `make bench`; times are the best of several, and what is compared is meas
 
 import tempfile
 from collections import deque
+from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -24,8 +25,9 @@ from benchmark.training.features import Features
 from benchmark.training.model import build_model
 
 
-def run() -> list[Row]:
-    return [*_index(), *_packed(), *_steps(), *_photos.run()]
+def run() -> Iterator[Row]:
+    for part in (_index, _packed, _steps, _photos.run):
+        yield from part()
 
 
 def _index() -> list[Row]:

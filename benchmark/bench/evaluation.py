@@ -6,7 +6,7 @@ runs in a process of its own, so that its memory is its own; what is compared al
 
 import multiprocessing
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from unittest.mock import patch
@@ -29,13 +29,11 @@ DIMENSIONS = 512
 KS = (1, 10, 100, 1000)
 
 
-def run() -> list[Row]:
+def run() -> Iterator[Row]:
     cases = [(_cub, 5_924, DIMENSIONS, 3), (_lane, 5_924, 2_048, 2), (_size, 12_000, 6, 3), (_size, 5_924, 59, 3)]
-    rows: list[Row] = []
     for work, n, size, repeat in [*cases, (_library, 12_000, 6, 1), (_large, 60_502, 5, 1)]:
         with multiprocessing.get_context("spawn").Pool(1) as pool:
-            rows += pool.apply(work, (n, size, repeat))
-    return rows
+            yield from pool.apply(work, (n, size, repeat))
 
 
 def _size(n: int, per_class: int, repeat: int) -> list[Row]:

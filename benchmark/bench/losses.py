@@ -10,7 +10,7 @@ Each measurement is a process of its own, so that its peak memory is its own (Py
 
 import multiprocessing
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -34,26 +34,24 @@ TEXTBOOKS = ("smooth_ap", "roadmap")
 Measured = tuple[float, float, float]  # seconds; MB: peak of the process, what the step added to it
 
 
-def run() -> list[Row]:
-    rows = []
+def run() -> Iterator[Row]:
     for n in SIZES:
         forms = ["floor", "contextual", "oracle", *TEXTBOOKS]
         forms += [f"{name}, textbook" for name in TEXTBOOKS if n in TEXTBOOK]
         found = turns(n, *forms)
-        rows.append(compared("floor", n, found["floor"], found["floor"], "itself"))
-        rows += [compared(name, n, found[name], found["floor"], "floor") for name in ("contextual", *TEXTBOOKS)]
-        rows.append(compared("contextual, oracle", n, found["oracle"], found["contextual"], "contextual"))
-        rows += [
-            compared(form, n, found[form], found[form.partition(",")[0]], form.partition(",")[0]) for form in forms[5:]
-        ]
+        yield compared("floor", n, found["floor"], found["floor"], "itself")
+        for name in ("contextual", *TEXTBOOKS):
+            yield compared(name, n, found[name], found["floor"], "floor")
+        yield compared("contextual, oracle", n, found["oracle"], found["contextual"], "contextual")
+        for form in forms[5:]:
+            yield compared(form, n, found[form], found[form.partition(",")[0]], form.partition(",")[0])
     found = turns(CROWDED, "contextual", "oracle", crowded=True)
     name = "contextual, oracle, neighbourhoods of half the batch"
-    rows.append(compared(name, CROWDED, found["oracle"], found["contextual"], "contextual on the same"))
+    yield compared(name, CROWDED, found["oracle"], found["contextual"], "contextual on the same")
     for n in STEPS:
         steps = turns(n, *baselines.names())
-        other = steps["contrastive"]
-        rows += [compared(f"step of {name}", n, step, other, "contrastive") for name, step in steps.items()]
-    return sorted(rows, key=lambda found: str(found["name"]))
+        for name, step in steps.items():
+            yield compared(f"step of {name}", n, step, steps["contrastive"], "contrastive")
 
 
 def compared(name: str, n: int, measured: Measured, other: Measured, to: str) -> Row:

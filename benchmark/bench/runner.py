@@ -6,6 +6,7 @@ Run by `make bench`; what is compared is measured in the same run.
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -24,8 +25,11 @@ from benchmark.spec import RunSpec
 HERE = "benchmark.bench.runner"
 
 
-def run() -> list[Row]:
-    return [_planning(), _overhead(), _reading(), *_workers()]
+def run() -> Iterator[Row]:
+    yield _planning()
+    yield _overhead()
+    yield _reading()
+    yield from _workers()
 
 
 def instant(spec: RunSpec, **where: object) -> dict[str, object]:
