@@ -1,8 +1,8 @@
 """A table as an object: columns, sections of rows, cells that know their runs, and a caption made from the
 same objects.
 
-Modules of `plots/tables/` build one, `plots/render/` writes it as Markdown, LaTeX, CSV and terminal text, and the
-report page shows it (`plots/report/grid.py`). A cell never holds text that was typed: numbers, marks and footnotes are
+Modules of `plots/tables/` build one, `plots/render.py` writes it as Markdown, LaTeX, CSV and terminal text, and the
+report page shows it (`plots/report/page.py`). A cell never holds text that was typed: numbers, marks and footnotes are
 its fields.
 """
 
