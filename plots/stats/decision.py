@@ -21,6 +21,8 @@ from scipy.special import gammaln, nctdtr, ndtr, stdtrit
 
 from plots.stats.difference import ALPHA, Interval, shared
 
+QUANTILE = 0.975  # of intervals, which hold 95 %
+POWER = 0.8  # of the test that seeds are added for
 LIMIT = 8.0  # beyond this effect size Φ is 0 or 1 to fifteen digits
 MARGIN = 1.0  # point of R@1 (or of whatever is in percent): what a reader would call the same
 MOST = 1000  # seeds; more are no plan
@@ -33,7 +35,7 @@ class Probability:
     high: float
 
 
-def probability_of_improvement(a: pd.Series, b: pd.Series, level: float = 0.95) -> Probability:
+def probability_of_improvement(a: pd.Series, b: pd.Series) -> Probability:
     """P(a run of `a` scores above the run of `b` with the same seed)."""
     difference = shared(a, b)
     n = len(difference)
@@ -54,8 +56,7 @@ def probability_of_improvement(a: pd.Series, b: pd.Series, level: float = 0.95) 
             return -LIMIT
         return LIMIT if excess(LIMIT) < 0 else float(brentq(excess, -LIMIT, LIMIT))
 
-    tail = (1 - level) / 2
-    return Probability(*(float(ndtr(size)) for size in (mean / spread, effect(tail), effect(1 - tail))))
+    return Probability(*(float(ndtr(size)) for size in (mean / spread, effect(1 - QUANTILE), effect(QUANTILE))))
 
 
 def _tail(effect: float, n: int, statistic: float) -> float:
@@ -70,8 +71,8 @@ def power_of_t(effect: float, n: int, alpha: float = ALPHA) -> float:
     return _tail(effect, n, float(stdtrit(n - 1, 1 - alpha)))
 
 
-def more_seeds(a: pd.Series, b: pd.Series, *, power: float = 0.8, alpha: float = ALPHA) -> int | None:
-    """Seeds to add to find `a` above `b` with this power; None: more than MOST, or too few are there to tell.
+def more_seeds(a: pd.Series, b: pd.Series, alpha: float = ALPHA) -> int | None:
+    """Seeds to add to find `a` above `b` with POWER; None: more than MOST, or too few are there to tell.
 
     `alpha` is per comparison: divide it by the number of other methods to plan for `separable`. That is enough, as one that
     is above suffices there; another of them may do it sooner.
@@ -85,7 +86,7 @@ def more_seeds(a: pd.Series, b: pd.Series, *, power: float = 0.8, alpha: float =
         return 0 if mean > 0 else None
     # Hedges' correction: with few seeds, mean / s overstates δ/σ.
     effect = mean / spread * float(np.exp(gammaln((n - 1) / 2) - gammaln((n - 2) / 2)) / np.sqrt((n - 1) / 2))
-    needed = _fewest(lambda seeds: power_of_t(effect, seeds, alpha) >= power, 2)
+    needed = _fewest(lambda seeds: power_of_t(effect, seeds, alpha) >= POWER, 2)
     return None if needed is None else max(0, needed - n)
 
 
@@ -105,44 +106,42 @@ class Published:
 @dataclass(frozen=True)
 class Verdict:
     word: str  # reproduced, above, below, undecided
-    difference: Interval  # ours minus the paper's
+    difference: float  # ours minus the paper's
     seeds: int | None = None  # of ours that would decide, if the difference stays; None: no number of them
 
 
-def judge(ours: Interval, paper: Published, margin: float = MARGIN, level: float = 0.95) -> Verdict:
+def judge(ours: Interval, paper: Published) -> Verdict:
     """Without a spread of the paper's, its runs are taken to vary as ours do, and to be one where it says nothing."""
     gap = ours.mean - paper.value
     if ours.n < 2:
-        return Verdict("undecided", Interval(gap, math.nan, ours.n))
-    deviation = ours.half / float(stdtrit(ours.n - 1, (1 + level) / 2)) * math.sqrt(ours.n)
-
-    def half(n: int) -> float:
-        return _half(deviation, n, paper, level) + paper.rounding
+        return Verdict("undecided", gap)
+    deviation = ours.half / float(stdtrit(ours.n - 1, QUANTILE)) * math.sqrt(ours.n)
 
     def word(n: int) -> str:
-        if abs(gap) + half(n) <= margin:
+        half = _half(deviation, n, paper) + paper.rounding
+        if abs(gap) + half <= MARGIN:
             return "reproduced"
-        return "undecided" if abs(gap) <= half(n) else "above" if gap > 0 else "below"
+        return "undecided" if abs(gap) <= half else "above" if gap > 0 else "below"
 
     told = word(ours.n)
     seeds = _fewest(lambda n: word(n) != "undecided", ours.n + 1) if told == "undecided" else None
-    return Verdict(told, Interval(gap, half(ours.n), ours.n), seeds)
+    return Verdict(told, gap, seeds)
 
 
-def _half(deviation: float, n: int, paper: Published, level: float) -> float:
+def _half(deviation: float, n: int, paper: Published) -> float:
     """Half-width of the interval for the difference of two means: Welch's or the pooled one, whichever is wider.
 
     Welch's alone is too narrow where the paper has three runs and we have ten: it is wrong in 7 cases of 100.
     """
-    runs, quantile = paper.runs or 1, (1 + level) / 2
+    runs = paper.runs or 1
     if paper.spread is None or runs < 2:
-        return float(stdtrit(n - 1, quantile)) * deviation * math.sqrt(1 / n + 1 / runs)
+        return float(stdtrit(n - 1, QUANTILE)) * deviation * math.sqrt(1 / n + 1 / runs)
     a, b = deviation**2 / n, paper.spread**2 / runs
     if a + b == 0:
         return 0.0
     freedom = (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (runs - 1))
     pooled = ((n - 1) * deviation**2 + (runs - 1) * paper.spread**2) / (n + runs - 2)
     return max(
-        float(stdtrit(freedom, quantile)) * math.sqrt(a + b),
-        float(stdtrit(n + runs - 2, quantile)) * math.sqrt(pooled * (1 / n + 1 / runs)),
+        float(stdtrit(freedom, QUANTILE)) * math.sqrt(a + b),
+        float(stdtrit(n + runs - 2, QUANTILE)) * math.sqrt(pooled * (1 / n + 1 / runs)),
     )

@@ -32,9 +32,6 @@ class Interval:
     def high(self) -> float:
         return self.mean + self.half
 
-    def __contains__(self, value: float) -> bool:
-        return self.low <= value <= self.high
-
 
 def t_interval(values: Iterable[float], level: float = 0.95) -> Interval:
     """Mean and half-width t · s / √n of the interval that holds the true mean with probability `level`."""
@@ -94,25 +91,19 @@ def holm(p: Sequence[float]) -> np.ndarray:
     return adjusted
 
 
-def separable(scores: pd.DataFrame, alpha: float = ALPHA) -> pd.DataFrame:
+def separable(scores: pd.DataFrame) -> pd.DataFrame:
     """Each method against the best: difference and half (to the best mean, on shared seeds), n, p, separable.
 
-    A method is separable from the best if any other is above it in a one-sided paired t-test at alpha / (methods − 1); p is
+    A method is separable from the best if any other is above it in a one-sided paired t-test at ALPHA / (methods − 1); p is
     the smallest of these, times their number. Those that are left are a confidence set (Gupta's subset selection, without
     equal variances): the true best has one test with each other, all of them true nulls, so it is left out with probability
-    alpha at most, whichever the data pick. Holm over all pairs answers more than is asked, and with 38 methods and 5 seeds
+    ALPHA at most, whichever the data pick. Holm over all pairs answers more than is asked, and with 38 methods and 5 seeds
     tells nothing apart.
     """
     names, best = list(scores.columns), scores.mean().idxmax()
-    compared = [paired(scores[best], scores[name]) for name in names]
-    columns = {
-        "difference": [d.mean for d in compared],
-        "half": [d.half for d in compared],
-        "n": [d.n for d in compared],
-    }
+    frame = pd.DataFrame([paired(scores[best], scores[name]) for name in names], pd.Index(names, name="method"))
     p = _above(scores.to_numpy(dtype=float)).min(axis=0) * max(1, len(names) - 1)
-    frame = pd.DataFrame(columns, index=pd.Index(names, name="method"))
-    return frame.assign(p=p.clip(max=1.0), separable=p < alpha)
+    return frame.rename(columns={"mean": "difference"}).assign(p=p.clip(max=1.0), separable=p < ALPHA)
 
 
 def _above(x: np.ndarray) -> np.ndarray:
