@@ -106,9 +106,9 @@ def _main(arguments: list[str]) -> int:
         print(*needed(kinds))
         return 0
     if given.what == "claims":
-        from plots import claims
+        from plots.claims import page
 
-        claims.write(given.results, given.output)
+        page.write(given.results, given.output)
         print(given.output)
         return 0
     if given.scale not in SCALES:

@@ -3,7 +3,3 @@
 `python -m plots claims` writes it. `rules.py` says what each claim asks of the results, `page.py` puts the findings of
 every regime side by side.
 """
-
-from plots.claims.page import write
-
-__all__ = ["write"]

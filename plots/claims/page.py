@@ -4,10 +4,9 @@ from pathlib import Path
 
 from benchmark.errors import UserError
 from benchmark.files import replacing
-from plots.claims.evidence import NOT_RUN, Evidence, Finding, Regime
+from plots.claims.evidence import NOT_RUN, Evidence, Finding, Regime, side
 from plots.claims.rules import CLAIMS, Claim
 from plots.data import Results
-from plots.stats import Interval
 from plots.tables._table import signed
 
 REGIMES = (
@@ -19,8 +18,8 @@ REGIMES = (
     Regime("CUB, end to end", "paper", "cub", "end_to_end", papers=True),
 )
 SHOWN = 3  # contrasts of a kind that a cell names
-ABOVE = {"yes": "above zero", "no": "below zero", "open": "open"}
-WITHIN = {"yes": "within", "no": "outside", "open": "open"}
+ABOVE = {"no": "below zero", "open": "open", "yes": "above zero"}  # in the order of a cell
+WITHIN = {"no": "outside", "open": "open", "yes": "within"}
 HEAD = """# What stored runs say about the paper's claims
 
 Made by `python -m plots claims` from the runs in `results/reference/` and whatever was run here; no number on this page
@@ -40,15 +39,12 @@ def findings(root: Path, regimes: tuple[Regime, ...] = REGIMES) -> dict[tuple[st
     for regime in regimes:
         evidence = Evidence(scales[regime.scale], regime)
         for claim in CLAIMS:
-            found[claim.name, regime.title] = _finding(claim, evidence)
+            try:
+                finding = evidence.judge(claim.contrasts(evidence), claim.margin)
+            except UserError:  # the study was not run in this regime
+                finding = Finding(NOT_RUN)
+            found[claim.name, regime.title] = finding
     return found
-
-
-def _finding(claim: Claim, evidence: Evidence) -> Finding:
-    try:
-        return evidence.judge(claim.contrasts(evidence), claim.margin)
-    except UserError:  # the study was not run in this regime
-        return Finding(NOT_RUN)
 
 
 def page(root: Path) -> str:
@@ -76,33 +72,17 @@ def page(root: Path) -> str:
 def _cell(finding: Finding, claim: Claim) -> str:
     if finding.word == NOT_RUN:
         return NOT_RUN
-    kinds: dict[str, list[str]] = {"yes": [], "no": [], "open": []}
-    ordered = sorted(finding.contrasts, key=lambda one: one[1].mean)
-    for name, interval in ordered:
-        kinds[_side(interval, claim.margin)].append(_told(name, interval))
     words = ABOVE if claim.margin is None else WITHIN
+    kinds: dict[str, list[str]] = {kind: [] for kind in words}
+    for name, interval in sorted(finding.contrasts.items(), key=lambda one: one[1].mean):
+        half = f" ± {interval.half:.1f}" if interval.n > 1 else " (one seed)"
+        kinds[side(interval, claim.margin)].append(f"{name} {signed(interval.mean, 1)}{half}")
     parts = []
-    for kind in ("no", "open", "yes"):
-        some = kinds[kind]
+    for kind, some in kinds.items():
         if some:
             more = f" … ({len(some)} in all)" if len(some) > SHOWN else ""
             parts.append(f"{words[kind]}: {'; '.join(some[:SHOWN])}{more}")
-    return f"**{finding.word}** ({len(kinds['yes'])} of {len(ordered)}). " + ". ".join(parts)
-
-
-def _side(interval: Interval, margin: float | None) -> str:
-    if interval.n < 2:
-        return "open"
-    if margin is None:
-        return "yes" if interval.low > 0 else "no" if interval.high < 0 else "open"
-    if -margin < interval.low and interval.high < margin:
-        return "yes"
-    return "no" if interval.low > margin or interval.high < -margin else "open"
-
-
-def _told(name: str, interval: Interval) -> str:
-    half = f" ± {interval.half:.1f}" if interval.n > 1 else " (one seed)"
-    return f"{name} {signed(interval.mean, 1)}{half}"
+    return f"**{finding.word}** ({len(kinds['yes'])} of {len(finding.contrasts)}). " + ". ".join(parts)
 
 
 def write(root: Path, path: Path) -> None:

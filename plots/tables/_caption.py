@@ -5,6 +5,7 @@ Sentences are generated from the rows themselves, so that a caption cannot descr
 
 from collections import Counter
 from collections.abc import Iterable
+from statistics import multimode
 from typing import Any
 
 import pandas as pd
@@ -109,9 +110,10 @@ def _metric(name: str) -> str:
 def first_sentence(name: str, scale: str) -> str:
     """The title of the study and its notes, as its TOML says them."""
     try:
-        return " ".join(filter(None, (f"{study.load(name, scale).title.rstrip('.')}.", notes(name, scale))))
+        title = study.load(name, scale).title.rstrip(".")
     except UserError:  # results of a study whose file is not here any more
-        return f"{name}."
+        title = name
+    return f"{title}. {notes(name, scale)}".rstrip()
 
 
 def notes(name: str, scale: str) -> str:
@@ -133,18 +135,12 @@ def usual(runs: pd.DataFrame) -> dict[str, Any]:
     trained = [trains(method) for method in runs["method"]]
     runs = runs[trained] if any(trained) else runs
     known = {name: _known(runs[name]) for name in FACTS if name in runs}
-    return {name: _most_frequent(values) for name, values in known.items() if values}
+    return {name: min(multimode(values)) for name, values in known.items() if values}
 
 
 def _known(values: pd.Series) -> list[Any]:
     """As a list: on the few runs of a cell a Series takes fifty times as long."""
     return [value for value in values.tolist() if value is not None and value == value]
-
-
-def _most_frequent(values: list[Any]) -> Any:
-    counts = Counter(values)
-    most = max(counts.values())
-    return min(value for value, count in counts.items() if count == most)
 
 
 def setting(runs: pd.DataFrame, varied: Iterable[str] = ()) -> str:
@@ -192,9 +188,8 @@ def _plain(value: object) -> str:
 
 def absent(runs: pd.DataFrame) -> str:
     """How many images of the data set were not there."""
-    if MISSING not in runs or not runs[MISSING].max() > 0:
-        return ""
-    return f"{runs[MISSING].max():g} images of the data set are missing and were left out."
+    count = runs[MISSING].max() if MISSING in runs else 0
+    return f"{count:g} images of the data set are missing and were left out." if count > 0 else ""
 
 
 def ceiling(runs: pd.DataFrame) -> str:

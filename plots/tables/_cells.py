@@ -6,7 +6,7 @@ A `Layout` says which cells a comparison has: its columns as measures, what make
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -16,8 +16,10 @@ import pandas as pd
 import baselines
 from benchmark.errors import UserError
 from benchmark.results.store import FAILED
+from plots import style
+from plots.data import finished
 from plots.stats import Interval, Published, judge, separable, t_interval
-from plots.tables._table import Cell, Column
+from plots.tables._table import Cell, Column, Row, Section
 
 METRIC = "test/R@1"  # what methods are ranked by
 NO_NUMBER = ("missing", "diverged", *FAILED)
@@ -95,6 +97,16 @@ def measured(values: Iterable[float], run_ids: Iterable[str] = (), **more) -> Ce
     return Cell(known(interval.mean), known(interval.half), interval.n, run_ids=tuple(run_ids), **more)
 
 
+def p_value(p: float) -> Cell:
+    return Cell(known(p), text="< 0.001" if p < 0.001 else "")
+
+
+def section(title: str, cells: Mapping[str, Mapping[str, Cell]], **keys: str) -> list[Section]:
+    """A section with a row for each method, in the order of tables; none without rows."""
+    rows = [Row(style.title(name), cells[name], keys | {"method": name}) for name in style.ordered(cells)]
+    return [Section(title, tuple(rows))] if rows else []
+
+
 def marks(scores: pd.DataFrame) -> dict[Any, dict[str, Any]]:
     """Of each column whether it is the best, or not separable from the best; none where it is alone."""
     if scores.shape[1] < 2:
@@ -129,16 +141,19 @@ def judged(paper: Published, ours: Cell) -> Cell:
     if ours.value is None:
         return dataclasses.replace(cell, verdict="not run")
     told = judge(Interval(ours.value, ours.half or 0.0, ours.n), paper)
-    return dataclasses.replace(cell, difference=told.difference.mean, verdict=told.word, seeds=told.seeds)
+    return dataclasses.replace(cell, difference=told.difference, verdict=told.word, seeds=told.seeds)
 
 
-def extras(runs: pd.DataFrame, names: Sequence[str]) -> dict[str, Cell]:
+def extras(runs: pd.DataFrame) -> dict[str, Cell]:
     """What papers hide: the rate that was chosen, what else was tuned, how many trials and seeds."""
     if runs.empty or (runs["status"] == "tuning").all():
         return {}
-    makers = {"lr": _lr, "tuned": _tuned, "trials": _trials, "seeds": _seeds}
-    trained = trains(str(runs["method"].iloc[0]))
-    return {name: makers[name](runs) for name in names if name == "seeds" or trained}
+    planned, done = runs["seed"].nunique(), finished(runs)["seed"].nunique()
+    seeds = {"seeds": Cell(text=str(planned) if done == planned else f"{done} of {planned}")}
+    if not trains(str(runs["method"].iloc[0])):
+        return seeds
+    trials = runs["trials"].max()
+    return seeds | {"lr": _lr(runs), "tuned": _tuned(runs), "trials": Cell(float(trials) if trials > 0 else None)}
 
 
 @cache  # asked for every run of a table
@@ -171,13 +186,3 @@ def _tuned(runs: pd.DataFrame) -> Cell:
             value = given.get(name, usual)
             chosen.setdefault(name, set()).add(f"{value:g}" if isinstance(value, float) else str(value))
     return Cell(text=", ".join(f"{name} {'/'.join(sorted(values))}" for name, values in chosen.items()))
-
-
-def _trials(runs: pd.DataFrame) -> Cell:
-    trials = runs["trials"].max()
-    return Cell(value=float(trials)) if trials > 0 else Cell()
-
-
-def _seeds(runs: pd.DataFrame) -> Cell:
-    planned, done = runs["seed"].nunique(), runs[runs["status"] == "ok"]["seed"].nunique()
-    return Cell(text=str(planned) if done == planned else f"{done} of {planned}")

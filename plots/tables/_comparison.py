@@ -133,7 +133,7 @@ class Part:
             if key.copied:
                 notes = [COPIED, self.notes.get(key.method)]
             else:
-                filled[key] |= cells.extras(rows[key], self.layout.extras)
+                filled[key] |= cells.extras(rows[key])
                 notes = [caption.unusual(rows[key], usual, self.vary) if cells.trains(key.method) else ""]
             told = {"dataset": self.dataset, "protocol": protocol, "scale": self.results.scale}
             told |= {"method": key.method, "variant": key.variant}

@@ -1,8 +1,8 @@
 """A table as an object: columns, sections of rows, cells that know their runs, and a caption made from the
 same objects.
 
-Modules of `plots/tables/` build one, `plots/render/` writes it as Markdown, LaTeX, CSV and terminal text, and the
-report page shows it (`plots/report/grid.py`). A cell never holds text that was typed: numbers, marks and footnotes are
+Modules of `plots/tables/` build one, `plots/render.py` writes it as Markdown, LaTeX, CSV and terminal text, and the
+report page shows it (`plots/report/page.py`). A cell never holds text that was typed: numbers, marks and footnotes are
 its fields.
 """
 
@@ -11,7 +11,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-VERDICTS = ("reproduced", "above", "below", "undecided", "not run")  # of a published number
+VERDICTS = {
+    "reproduced": "=",
+    "above": "↑",
+    "below": "↓",
+    "undecided": "?",
+    "not run": "",
+}  # on a published number → mark
 
 
 @dataclass(frozen=True)
@@ -40,10 +46,6 @@ class Cell:
     missing: bool = False  # there should be a value: a dash, with a footnote that says why there is none
     notes: tuple[str, ...] = ()  # footnotes
     run_ids: tuple[str, ...] = ()
-
-    @property
-    def empty(self) -> bool:
-        return self.value is None and not self.text and not self.missing
 
 
 @dataclass(frozen=True)
@@ -95,12 +97,12 @@ class Table:
 
     def footnotes(self) -> dict[str, str]:
         """Text of each footnote → its mark (a, b, … z, aa …), in reading order."""
-        texts: dict[str, None] = {}
+        texts: list[str] = []
         for row in self.rows():
-            texts.update(dict.fromkeys(row.notes))
+            texts += row.notes
             for column in self.columns:
-                texts.update(dict.fromkeys(self.cell(row, column).notes))
-        return {text: _letters(i) for i, text in enumerate(texts)}
+                texts += self.cell(row, column).notes
+        return {text: _letters(i) for i, text in enumerate(dict.fromkeys(texts))}
 
     def verdicts(self) -> dict[str, int]:
         found = [self.cell(row, column).verdict for row in self.rows() for column in self.columns]
@@ -123,12 +125,9 @@ def shown(cell: Cell, column: Column) -> str:
     return text + (" ≈" if cell.tied else "")
 
 
-MARKS = {"reproduced": "=", "above": "↑", "below": "↓", "undecided": "?", "not run": "", "": ""}
-
-
 def judgement(cell: Cell, column: Column) -> str:
     """Ours minus the paper's, the mark of the verdict and, where it is open, the seeds that would close it."""
-    told = f"{signed(cell.difference or 0.0, column.digits)} {MARKS[cell.verdict]}".strip()
+    told = f"{signed(cell.difference or 0.0, column.digits)} {VERDICTS.get(cell.verdict, '')}".strip()
     return told + (f" {cell.seeds} seeds" if cell.seeds else "")
 
 

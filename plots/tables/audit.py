@@ -12,13 +12,12 @@ import pandas as pd
 from benchmark.errors import UserError
 from benchmark.results import tuning_summary
 from benchmark.results.schema import LEDGER_COLUMNS
-from plots import style
 from plots.catalogue import made_from
 from plots.data import Results, final
 from plots.tables import _caption as caption
 from plots.tables._audit_warnings import audit_warnings
-from plots.tables._cells import rates, trains
-from plots.tables._table import Cell, Column, Row, Section, Table
+from plots.tables._cells import rates, section, trains
+from plots.tables._table import Cell, Column, Section, Table
 
 Run = dict[Hashable, Any]
 
@@ -32,10 +31,6 @@ def _crop(run: Run) -> str:
     return f"crop from {run['crop_scale']:g}" if run["augmentation"] == "crop" else run["augmentation"]
 
 
-def _device(run: Run) -> str:
-    return caption.device(*(run[name] for name in caption.DEVICE))
-
-
 SETTING: dict[str, tuple[str, str, Callable[[Run], str]]] = {  # key → group, title, text of a run
     "backbone": ("setting", "backbone", _backbone),
     "size": ("setting", "pixels", lambda run: f"{run['image_size']:.0f}"),
@@ -46,14 +41,10 @@ SETTING: dict[str, tuple[str, str, Callable[[Run], str]]] = {  # key → group, 
     "batch": ("setting", "batch", lambda run: f"{run['batch_size']:.0f} ({run['per_class']:.0f} per class)"),
     "commit": ("code", "commit", lambda run: run["commit"][:8] or "none"),
     "dirty": ("code", "changed since", lambda run: "yes" if run["dirty"] else ""),
-    "device": ("code", "device", _device),
+    "device": ("code", "device", lambda run: caption.device(*(run[name] for name in caption.DEVICE))),
 }
 PLACE = ["dataset", "protocol", "setting", "method"]
-RUN = [
-    "run_id", "phase", "status", "backbone", "pretrained", "lane", "image_size", "augmentation", "crop_scale",
-    "pooling", "batch_norm", "embedding_dim", "batch_size", "per_class", "commit", "dirty",
-    *caption.DEVICE,
-]  # fmt: skip
+RUN = ["run_id", "phase", "status", "commit", "dirty", *caption.DEVICE, *caption.FACTS]  # of hundreds of columns
 COLUMNS = (
     Column("trials", "trials", text=True),
     Column("rates", "rates tried", text=True),
@@ -88,14 +79,14 @@ def _table(study: str, alike: list[str], results: Results) -> Table:
     frame = results.frame(study)
     told = tuning_summary.audit(frame[list(LEDGER_COLUMNS)], results.runs)
     by_place = dict(iter(frame[[*PLACE, *RUN]].groupby(PLACE)))
-    sections = []
+    sections: list[Section] = []
     for (dataset, protocol, setting), part in told.groupby(PLACE[:3], sort=True):
-        rows = []
-        for method in style.ordered(part["method"]):
-            cells = _cells(part[part["method"] == method], by_place[dataset, protocol, setting, method])
-            keys = {"dataset": dataset, "protocol": protocol, "scale": results.scale, "method": method}
-            rows.append(Row(style.title(method), cells, keys))
-        sections.append(Section(f"{dataset}, protocol {protocol}, setting {setting}", tuple(rows)))
+        cells = {
+            str(method): _cells(rows, by_place[dataset, protocol, setting, method])
+            for method, rows in part.groupby("method")
+        }
+        place = f"{dataset}, protocol {protocol}, setting {setting}"
+        sections += section(place, cells, dataset=dataset, protocol=protocol, scale=results.scale)
     found = audit_warnings(frame)
     count = sum(one.level == "warning" for one in found)
     same = _same(sections)

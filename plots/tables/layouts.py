@@ -16,11 +16,8 @@ from plots.tables._table import Table
 MAP = Measure("test/mAP", "mAP")
 MAP_AT_R = Measure("test/mAP@R", "mAP@R")
 TRAIN = Measure("train/R@1", "train R@1", ranked=False)
-KS = {
-    "sop": (1, 10, 100, 1000),
-    "inat": (1, 4, 16, 32),
-    "inshop": (1, 10, 20, 30, 40, 50),
-}  # what the literature reports
+# What the literature reports.
+KS = {"sop": (1, 10, 100, 1000), "inat": (1, 4, 16, 32), "inshop": (1, 10, 20, 30, 40, 50)}
 ABLATIONS = {
     "step1": "L₁: step 1 only",
     "step1_sigmoid": "L₁ with a sigmoid for θ",

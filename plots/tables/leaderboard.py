@@ -17,7 +17,7 @@ from plots.catalogue import made_from
 from plots.data import Results, datasets, final, seeds_by
 from plots.stats import ALPHA, MOST, Interval, more_seeds, probability_of_improvement, separable, t_interval
 from plots.tables import _caption as caption
-from plots.tables._cells import METRIC, known, measured
+from plots.tables._cells import METRIC, known, measured, p_value
 from plots.tables._table import Cell, Column, Row, Section, Table
 
 SEVERAL = 3  # contenders that a sentence names one by one
@@ -100,7 +100,7 @@ class Leaderboard:
     def more(self) -> dict[str, int | None]:
         """Seeds to add to separate those from the best, if the difference seen is the true one."""
         alpha, best = ALPHA / len(self.others()), self.scores[self.best]
-        return {name: more_seeds(best, self.scores[name], alpha=alpha) for name in self.open()}
+        return {name: more_seeds(best, self.scores[name], alpha) for name in self.open()}
 
     def of(self, name: str) -> pd.DataFrame:
         return self.runs[self.runs["contender"] == name]
@@ -215,7 +215,7 @@ def _row(board: Leaderboard, name: str) -> Row:
             more = "?" if told["n"] < 3 else f"> {MOST}" if needed is None else str(needed)
         cells |= {
             "difference": Cell(known(told["difference"]), known(told["half"]), int(told["n"])),
-            "p": Cell(known(told["p"]), text="< 0.001" if told["p"] < 0.001 else ""),
+            "p": p_value(told["p"]),
             "separable": Cell(text="yes" if told["separable"] else "no"),
             "wins": Cell(text="" if pd.isna(wins.value) else "{} % ({}–{})".format(*percent)),
             "more": Cell(text=more),

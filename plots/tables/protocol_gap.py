@@ -13,11 +13,12 @@ from plots.catalogue import made_from
 from plots.data import Results, datasets, final, finished, seeds_by
 from plots.stats import holm, paired, t_interval
 from plots.tables import _caption as caption
-from plots.tables._cells import METRIC, known, measured
+from plots.tables._cells import METRIC, known, measured, p_value
 from plots.tables._table import Cell, Column, Row, Section, Table
 from plots.tables.leaderboard import SEPARATOR, contenders, title
 
 PROTOCOLS = ("test", "validation")
+Sides = dict[str, pd.DataFrame]  # protocol → runs or scores
 COLUMNS = (
     Column("test", "protocol test", "R@1", shaded=True),
     Column("last", "last epoch", "R@1"),
@@ -59,7 +60,7 @@ def _table(study: str, alike: list[str], dataset: str, runs: pd.DataFrame, scale
     if gaps.empty:
         return None
     adjusted = dict(zip(gaps.index, holm(gaps["p"]), strict=True))
-    order = [*style.ordered(runs["method"])]
+    order = style.ordered(runs["method"])
     names = sorted(gaps.index, key=lambda name: (order.index(name.split(SEPARATOR)[0]), name))
     rows = [_row(name, gaps.loc[name], adjusted[name], scores, sides, dataset, scale) for name in names]
     words = f"The price of selecting on the test set: study {study}, data set {dataset}."
@@ -82,7 +83,7 @@ def compared(test: pd.DataFrame, validation: pd.DataFrame) -> pd.DataFrame:
     return frame.rename(columns={"mean": "difference"}).assign(changed=lambda f: f["rank_test"] != f["rank_validation"])
 
 
-def sentences(gaps: pd.DataFrame, scores: "Sides") -> list[str]:
+def sentences(gaps: pd.DataFrame, scores: Sides) -> list[str]:
     """The price in words: the mean over methods within each seed, since methods share the luck of a seed."""
     names = list(gaps.index)
     within = (scores["test"][names] - scores["validation"][names]).dropna().mean(axis=1)
@@ -105,9 +106,6 @@ def _last(runs: pd.DataFrame) -> list[float]:
     return [curve[-1][METRIC] for curve in curves if curve and METRIC in curve[-1]]
 
 
-Sides = dict[str, pd.DataFrame]  # protocol → runs or scores
-
-
 def _row(name: str, gap: pd.Series, p: float, scores: Sides, sides: Sides, dataset: str, scale: str) -> Row:
     mine = {side: runs[runs["contender"] == name] for side, runs in sides.items()}
     cells = {side: measured(scores[side][name], runs["run_id"]) for side, runs in mine.items()}
@@ -115,7 +113,7 @@ def _row(name: str, gap: pd.Series, p: float, scores: Sides, sides: Sides, datas
     cells |= {
         "last": Cell(known(100 * last.mean), known(100 * last.half), last.n, run_ids=cells["test"].run_ids),
         "gap": Cell(known(gap["difference"]), known(gap["half"]), int(gap["n"])),
-        "p": Cell(float(p), text="< 0.001" if p < 0.001 else ""),
+        "p": p_value(p),
         **{rank: Cell(float(gap[rank])) for rank in ("rank_test", "rank_validation")},
         "changed": Cell(text="yes" if gap["changed"] else "no"),
     }

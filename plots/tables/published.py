@@ -10,14 +10,13 @@ not run. Only numbers that the paper measured itself are counted, not those that
 
 import statistics
 from functools import cache
-from pathlib import Path
 
 import pandas as pd
 
 from benchmark.errors import UserError, unknown
 from benchmark.shipped import PUBLISHED
 from plots.catalogue import entries, made_from
-from plots.data import Results
+from plots.data import Results, where
 from plots.stats import MARGIN
 from plots.tables._table import VERDICTS, Cell, Column, Row, Section, Table
 
@@ -30,34 +29,30 @@ COLUMNS = (
 )
 
 
-def names(folder: Path = PUBLISHED) -> list[str]:
+def names() -> list[str]:
     """The tables there are, by the names that studies and modules of `plots/` have."""
-    return sorted(path.stem for path in folder.glob("*.csv") if path.stem != CLAIMED)
+    return sorted(path.stem for path in PUBLISHED.glob("*.csv") if path.stem != CLAIMED)
 
 
 @cache
-def _read(path: Path) -> pd.DataFrame:
+def _read(table: str) -> pd.DataFrame:
     text = ["table", "dataset", "method", "title", "variant", "metric", "provenance", "source", "note"]
-    frame = pd.read_csv(
-        path, dtype=dict.fromkeys(text, str), na_values={"spread": "", "trials": ""}, keep_default_na=False
-    )
-    return frame.astype({"value": float, "spread": float, "trials": "Int64"})
+    kinds = dict.fromkeys(text, str) | {"value": float, "spread": float, "trials": "Int64"}
+    empty = {"spread": "", "trials": ""}
+    return pd.read_csv(PUBLISHED / f"{table}.csv", dtype=kinds, na_values=empty, keep_default_na=False)
 
 
-def load(table: str | None = None, folder: Path = PUBLISHED, **wanted: str) -> pd.DataFrame:
+def load(table: str | None = None, **wanted: str) -> pd.DataFrame:
     """The rows in which every column that is named has the value wanted, in the paper's order."""
-    if table is not None and table not in names(folder):
-        raise unknown("published table", table, names(folder), "results/published/")
-    tables = names(folder) if table is None else [table]
-    frame = pd.concat([_read(folder / f"{name}.csv") for name in tables], ignore_index=True)
-    for column, value in wanted.items():
-        frame = frame[frame[column] == value]
-    return frame.reset_index(drop=True)
+    if table is not None and table not in names():
+        raise unknown("published table", table, names(), "results/published/")
+    tables = names() if table is None else [table]
+    return where(pd.concat(map(_read, tables)), **wanted).reset_index(drop=True)
 
 
-def claimed(folder: Path = PUBLISHED) -> pd.DataFrame:
+def claimed() -> pd.DataFrame:
     """What authors claim, as printed: one row a method and data set."""
-    return pd.read_csv(folder / f"{CLAIMED}.csv", dtype=str, keep_default_na=False)
+    return pd.read_csv(PUBLISHED / f"{CLAIMED}.csv", dtype=str, keep_default_na=False)
 
 
 @made_from(last=True)
@@ -90,9 +85,8 @@ def _tables(name: str, results: Results) -> list[Table]:
 
 
 def _row(title: str, tables: list[Table], scale: str) -> Row:
-    counts = pd.DataFrame([table.verdicts() for table in tables], columns=VERDICTS).sum()
-    cells = {str(verdict): Cell(value=float(count)) for verdict, count in counts.items()}
-    cells["all"] = Cell(value=float(counts.sum()))
+    counts = {verdict: float(sum(table.verdicts()[verdict] for table in tables)) for verdict in VERDICTS}
+    cells = {name: Cell(value=count) for name, count in (counts | {"all": sum(counts.values())}).items()}
     judged = [
         (table.cell(row, column), row.cells.get(f"{column.key} paper", Cell()))
         for table in tables

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 import pandas as pd
 
 from benchmark.errors import UserError
-from plots import style
 from plots.catalogue import made_from
 from plots.data import Results, datasets, final, seeds_by
 from plots.stats import slopes
 from plots.tables import _caption as caption
-from plots.tables._cells import METRIC, marks, measured
-from plots.tables._table import Cell, Column, Row, Section, Table
+from plots.tables._cells import METRIC, marks, measured, section
+from plots.tables._table import Cell, Column, Section, Table
 
 CAPTION = (
     "Points of R@1 lost, mean ± half-width of the 95 % t-interval over seeds: a straight line is fitted within "
@@ -61,18 +60,15 @@ def robustness_slopes(results: Results) -> list[Table]:
 
 def _table(study: str, dataset: str, runs: pd.DataFrame, scale: str) -> Table:
     columns: dict[str, Column] = {}
-    sections = []
+    sections: list[Section] = []
     for (protocol, setting), part in runs.groupby(["protocol", "setting"], sort=True):
         cells: dict[str, dict[str, Cell]] = {}
         for disturbance, rows, scores in disturbed(part):
-            made = _columns(disturbance, scores)
-            columns |= {column.key: column for column in made}
+            columns |= {column.key: column for column in _columns(disturbance, scores)}
             for name, of_method in _cells(disturbance, rows, scores).items():
-                shown = {column.key: of_method[column.key] for column in made if column.key in of_method}
-                cells[name] = cells.get(name, {}) | shown
-        keys = {"dataset": dataset, "protocol": str(protocol), "scale": scale}
-        filled = [Row(style.title(name), cells[name], keys | {"method": name}) for name in style.ordered(cells)]
-        sections += [Section(f"protocol {protocol}, setting {setting}", tuple(filled))] if filled else []
+                cells.setdefault(name, {}).update(of_method)
+        place = f"protocol {protocol}, setting {setting}"
+        sections += section(place, cells, dataset=dataset, protocol=str(protocol), scale=scale)
     levels = [f"{one.title} {', '.join(map(one.shown, _levels(scores)))}" for one, _, scores in disturbed(runs)]
     words = (f"Robustness of the methods of study {study}, data set {dataset}.", f"Levels: {'; '.join(levels)}.")
     end = (*CAPTION, caption.scale(scale))
@@ -83,30 +79,33 @@ def _levels(scores: Scores) -> list[float]:
     return sorted({float(level) for table in scores.values() for level in table.columns})
 
 
+def _ends(scores: Scores) -> tuple[float, float]:
+    levels = _levels(scores)
+    return levels[0], levels[-1]
+
+
 def _columns(disturbance: Disturbance, scores: Scores) -> list[Column]:
     """The slope, and R@1 at both ends of the disturbance."""
-    field, group, levels = disturbance.field, disturbance.title, _levels(scores)
-    ends = [
-        Column(f"{field} {level:g}", f"R@1 at {disturbance.shown(level)}", group) for level in (levels[0], levels[-1])
-    ]
+    field, group = disturbance.field, disturbance.title
+    ends = [Column(f"{field} {level:g}", f"R@1 at {disturbance.shown(level)}", group) for level in _ends(scores)]
     return [Column(field, f"lost per {disturbance.unit}", group, digits=2), *ends]
 
 
 def _cells(disturbance: Disturbance, rows: pd.DataFrame, scores: Scores) -> dict[str, dict[str, Cell]]:
-    """The slope and every level, by the keys of their columns."""
+    """The same by the keys of their columns."""
     field = disturbance.field
     fitted = pd.DataFrame({name: slopes(levels, disturbance.per) for name, levels in scores.items()})
-    marked = marks(fitted.dropna(axis=1, how="all"))
+    marked, ends = marks(fitted.dropna(axis=1, how="all")), _ends(scores)
     cells: dict[str, dict[str, Cell]] = {}
     for name, levels in scores.items():
         mine = rows[rows["method"] == name]
         cells[name] = {
             f"{field} {level:g}": measured(values, mine[mine[field] == level]["run_id"])
             for level, values in levels.items()
+            if level in ends
         }
         if name in marked:
-            slope = measured(-fitted[name], mine["run_id"], **marked[name])
-            cells[name] = {field: slope} | cells[name]
+            cells[name][field] = measured(-fitted[name], mine["run_id"], **marked[name])
     return cells
 
 

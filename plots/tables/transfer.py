@@ -7,12 +7,11 @@ column a data set judged on.
 import pandas as pd
 
 from benchmark.errors import UserError
-from plots import style
 from plots.catalogue import made_from
 from plots.data import Results, datasets, final, finished, seeds_by
 from plots.tables import _caption as caption
-from plots.tables._cells import METRIC, marks, measured
-from plots.tables._table import Cell, Column, Row, Section, Table
+from plots.tables._cells import METRIC, marks, measured, section
+from plots.tables._table import Cell, Column, Section, Table
 
 CAPTION = (
     "R@1 on the test classes of the data set named above a column, in percent, mean ± half-width of the 95 % t-interval over "
@@ -33,7 +32,7 @@ def transfer(frame: pd.DataFrame, results: Results) -> list[Table]:
 
 
 def _table(protocol: str, runs: pd.DataFrame, scale: str) -> Table:
-    sections = []
+    sections: list[Section] = []
     for source in datasets(runs):
         cells: dict[str, dict[str, Cell]] = {}
         ranks = []
@@ -46,9 +45,7 @@ def _table(protocol: str, runs: pd.DataFrame, scale: str) -> Table:
                 cells.setdefault(str(method), {})[str(target)] = measured(scores[method], ids, **marked)
         for method, rank in pd.concat(ranks, axis=1).mean(axis=1).items() if ranks else ():
             cells[str(method)]["rank"] = Cell(float(rank))
-        keys = {"dataset": source, "protocol": protocol, "scale": scale}
-        rows = [Row(style.title(name), cells[name], keys | {"method": name}) for name in style.ordered(cells)]
-        sections += [Section(f"trained on {source}", tuple(rows))] if rows else []
+        sections += section(f"trained on {source}", cells, dataset=source, protocol=protocol, scale=scale)
     targets = datasets(runs[["target"]].rename(columns={"target": "dataset"}))
     columns = (*(Column(name, name, "judged on", shaded=True) for name in targets), Column("rank", "mean rank"))
     words = f"Trained on one data set, judged on others: protocol {protocol}."
