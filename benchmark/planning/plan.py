@@ -148,6 +148,7 @@ class Known:
     tasks: list[Task]
     waiting: frozenset[str]  # further runs that depend on the results of these, by what is known of them
     blocked: list[str]  # methods of which every trial failed
+    coming: tuple[RunSpec, ...] = ()  # final runs that wait, but for the tuned values
 
 
 def united(known: Iterable[Known]) -> tuple[dict[str, RunSpec], set[str]]:
@@ -180,6 +181,7 @@ class Family:
         finals = [task for group in self.groups if not group.search for task in group.final_tasks({}, Tuned())]
         waiting: set[str] = set()
         blocked = []
+        coming: list[RunSpec] = []
         for group, search, trials in tuned:
             done = search.complete(trials) and (complete or not extend)
             chosen = best(trials) if done else None
@@ -194,7 +196,8 @@ class Family:
                 blocked.append(group.method)
             else:
                 waiting |= group.unknown(len(trials))
-        return Known(tasks + finals, frozenset(waiting), blocked)
+                coming += [spec for _, spec in group.finals]
+        return Known(tasks + finals, frozenset(waiting), blocked, tuple(coming))
 
 
 def families(study: Study, identity: Identity | None = None) -> list[Family]:

@@ -67,20 +67,22 @@ class Session:
             self._leave_out(outcomes)
         again = {i for i, outcome in outcomes.items() if self.options.retry_failed and not outcome.finished}
         stored = {i: outcome for i, outcome in outcomes.items() if i not in again}
-        every, waiting = united(family.known(stored) for family in self._all())
+        known = [family.known(stored) for family in self._all()]
+        every, waiting = united(known)
         todo = [spec for i, spec in every.items() if i not in stored and self.shard.has(i)]
+        ahead = [*todo, *(spec for one in known for spec in one.coming)]  # what is tuned changes no data
         if todo or waiting:
             here = fetch and self.options.executor == EXECUTOR  # the data are
             folder, data = self.store.results.absolute(), self.options.data.absolute()
             if here:
-                for line in checked(self.studies, todo, self.options.data):
+                for line in checked(self.studies, ahead, self.options.data):
                     say(line)
             self.pool = open_pool(self.options.backend, self.options.jobs, self.options.scheduler)
             estimate = Estimate(outcomes.values())
             seconds = estimate.total(todo, len(waiting), self.pool.slots())
             self._announce(len(todo), len(waiting), self.pool.slots(), seconds)
             if here:
-                prepare(todo, data, self.pool)
+                prepare(ahead, data, self.pool)
             commit, dirty = provenance.commit()
             crashes = folder / "crashes" if self.options.backend != "sequential" else None
             job = Job(data, folder / "checkpoints", self.options.executor, None, commit, dirty,

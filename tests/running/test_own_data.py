@@ -66,3 +66,23 @@ def test_what_no_run_could_do_is_one_error_before_the_first(tmp_path, capfd, mon
     assert "validation_share = 0.2 of 3 training classes" in told
     assert told.count("error") == 1
     assert not list((tmp_path / "results").rglob("runs/*.parquet"))
+
+
+def test_what_only_the_final_runs_see_is_asked_for_and_made_before_the_first_trial(tmp_path, capfd, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    noise = '[{ name = "clean" }, { name = "noisy", image_noise = 0.5, distractors = "web" }]'
+    Path("noisy.toml").write_text(
+        f'title = "Noise"\ndatasets = ["{table(tmp_path)}"]\nmethods = ["contrastive"]\nsetting = "frozen"\nseeds = 1\n'
+        f"[vary]\ncondition = {noise}\n[tuning]\nlr = [1e-3, 1e-2]\ntrials = 2\nextend = false\n"
+    )
+    command = ["run", "noisy.toml", "--data", ".", "--jobs", "1"]
+    command += [f"--set={text}" for text in (*TINY, "epochs=1", "batches_per_epoch=1", "batch_size=4", "per_class=2")]
+    assert main(command) == 2
+    assert "web" in capfd.readouterr().err
+    assert not list(Path("results").glob("runs/**/*.parquet"))  # no trial was spent on it
+    Path("web").mkdir()
+    for i in range(3):
+        Image.new("RGB", (90, 90), (9 * i, 0, 90)).save(f"web/{i}.png")
+    assert main(command) == 0
+    lines = [line for line in capfd.readouterr().err.splitlines() if "images to do" in line]
+    assert "3 images to do, 48 are there" in lines[-1]
