@@ -142,6 +142,8 @@ def override(text: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError:
         parsed = value.strip()  # a bare word is a string
     parts = key.strip().split(".")
+    if parts == ["setting"]:
+        parsed = value.strip().strip("'\"")  # some are named like numbers
     if parts[0] not in checks.KEYS:
         checks.known(parts[:1], [*checks.KEYS, *checks.FREE], "key in --set", "python -m benchmark list fields")
         parts = ["fields", *parts]

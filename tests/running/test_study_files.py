@@ -67,6 +67,7 @@ def test_overrides_from_the_command_line(load):
     changed = load(STUDY, "quick", "seeds=7", "tuning.trials=3", "epochs=2", "pooling=max", 'methods=["triplet"]')
     assert (changed.seeds, changed.tuning.trials, changed.methods) == (7, 3, ("triplet",))
     assert changed.fields == {"epochs": 2, "pooling": "max"}
+    assert load(STUDY, "quick", "setting=256", 'datasets=["cub"]').setting == "256"  # a name, not a number
     for wrong in ("sedes=3", "seeds", "seeds=x", "tuning.trails=3"):
         with pytest.raises(UserError):
             load(STUDY, "quick", wrong)
