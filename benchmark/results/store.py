@@ -152,7 +152,7 @@ class Store:
         """A few runs as dictionaries, metrics as a dictionary too."""
         wanted = set(run_ids)
         found = {}
-        for path in [*self._committed(), *map(self.path, sorted(wanted))]:
+        for path in [*self._committed(), *map(self.path, sorted(wanted))] if wanted else []:
             table = self._read(path, None, repair=False)
             for row in table.to_pylist() if table is not None else []:
                 if row["run_id"] in wanted and (row["status"] in FINISHED or row["run_id"] not in found):
