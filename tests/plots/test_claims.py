@@ -167,6 +167,11 @@ def test_other_data_and_lanes_say_nothing(tmp_path):
     assert {finding.word for finding in findings(tmp_path, others).values()} == {"not run"}
 
 
+def test_a_study_whose_runs_all_diverged_was_not_run(tmp_path):
+    made_up(tmp_path, "gradient_correction", [cell(more=lambda seed: {"status": "diverged"})])
+    assert {found.word for found in findings(tmp_path, (REGIME,)).values()} == {"not run"}
+
+
 def test_the_committed_page_is_what_the_committed_results_give(tmp_path):
     text = page(ROOT / "results")
     assert (ROOT / "CLAIMS.md").read_text(encoding="utf-8") == text, "python -m plots claims"
