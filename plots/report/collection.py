@@ -20,7 +20,7 @@ from PIL import Image
 from benchmark.errors import UserError
 from plots.catalogue import Entry, entries
 from plots.data import Results
-from plots.figures._drawing import Drawing, settle, theme
+from plots.figures._drawing import UNDATED, Drawing, settle, theme
 from plots.tables._table import Table
 
 DPI = 170  # sharp at twice the width that a figure has in a paper
@@ -125,10 +125,9 @@ def picture(drawing: Drawing) -> Picture:
     with matplotlib.rc_context(theme() | {"pdf.fonttype": 3}):
         settle(drawing.figure)
         raw = io.BytesIO()
-        drawing.figure.savefig(raw, format="png", dpi=DPI, metadata={"Software": None})
+        drawing.figure.savefig(raw, format="png", dpi=DPI, metadata=UNDATED["png"])
         vector = io.BytesIO()
-        nothing = dict.fromkeys(("CreationDate", "ModDate", "Creator", "Producer"))
-        drawing.figure.savefig(vector, format="pdf", metadata=nothing)
+        drawing.figure.savefig(vector, format="pdf", metadata=UNDATED["pdf"])
     image = Image.open(raw).convert("RGB")
     small = io.BytesIO()
     image.quantize(COLOURS, dither=Image.Dither.NONE).save(small, "png", optimize=True)
