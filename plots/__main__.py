@@ -72,6 +72,10 @@ def make_all(kinds: list[str], scale: str, root: Path, only: list[str], data: Pa
             {name: reason for name, reason in missing.items() if name not in known or known[name].kind == kind},
             root / FOLDERS[kind] / scale / "not_made.md",
         )  # fmt: skip
+    if "table" in kinds:
+        print(render.LEGEND)
+    for name, reason in missing.items():
+        print(f"not made: {name}: {reason}", file=sys.stderr)
     return missing, crashed
 
 
@@ -120,7 +124,6 @@ def _main(arguments: list[str]) -> int:
     only = [name.strip() for name in given.only.split(",") if name.strip()]
     if only:
         missing, _ = make_all(kinds, given.scale, given.results, only, given.data)
-        _close(kinds, missing)
         return 1 if missing else 0
     return _once(given.what, kinds, given.scale, given.results, given.data)
 
@@ -135,21 +138,13 @@ def _once(what: str, kinds: list[str], scale: str, root: Path, data: Path) -> in
         return 0
     state, out, err = cache.state(), Copied(sys.stdout), Copied(sys.stderr)
     with redirect_stdout(out), redirect_stderr(err):
-        missing, crashed = make_all(kinds, scale, root, [], data)
-        _close(kinds, missing)
+        _, crashed = make_all(kinds, scale, root, [], data)
     if crashed:  # to be seen again next time
         return 1
     folders = [root / FOLDERS[kind] / scale for kind in kinds]
     files = [path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())]
     cache.keep(state, "".join(out.text), "".join(err.text), files)
     return 0
-
-
-def _close(kinds: list[str], missing: dict[str, str]) -> None:
-    if "table" in kinds:
-        print(render.LEGEND)
-    for name, reason in missing.items():
-        print(f"not made: {name}: {reason}", file=sys.stderr)
 
 
 if __name__ == "__main__":

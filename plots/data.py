@@ -7,6 +7,7 @@ before those in `results/reference/`.
 
 import json
 import shlex
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -68,18 +69,15 @@ class Results:
     def frame(self, study: str) -> pd.DataFrame:
         """One row per ledger row, or a UserError that says how to get some."""
         if study not in self._frames:
-            self._frames[study] = self._joined(study)
+            ledger = self._ledger(study)
+            if ledger.empty:
+                raise UserError(f"no results of study {study!r} at scale {self.scale!r} ({self.command(study)})")
+            self._frames[study] = joined(ledger, self.runs)
         return self._frames[study].copy(deep=False)  # writing to one changes no other
 
     def _ledger(self, study: str) -> pd.DataFrame:
         made_here = self.store.ledger(study, self.scale)
         return self.committed.ledger(study, self.scale) if made_here.empty else made_here
-
-    def _joined(self, study: str) -> pd.DataFrame:
-        ledger = self._ledger(study)
-        if ledger.empty:
-            raise UserError(f"no results of study {study!r} at scale {self.scale!r} ({self.command(study)})")
-        return joined(ledger, self.runs)
 
     def command(self, study: str) -> str:
         """What to type to get results of a study."""
@@ -182,9 +180,8 @@ def seeds_by(frame: pd.DataFrame, columns: str | list[str], metric: str) -> pd.D
     done = finished(frame)
     if metric not in done.columns or done.empty:
         return pd.DataFrame()
-    return done.pivot_table(index="seed", columns=columns, values=metric, aggfunc="mean", dropna=False).dropna(
-        axis=1, how="all"
-    )
+    scores = done.pivot_table(index="seed", columns=columns, values=metric, aggfunc="mean", dropna=False)
+    return scores.dropna(axis=1, how="all")
 
 
 PAPER_ORDER = ("glyphs", "cub", "cars", "sop", "inat", "inshop")
@@ -192,5 +189,9 @@ PAPER_ORDER = ("glyphs", "cub", "cars", "sop", "inat", "inshop")
 
 def datasets(frame: pd.DataFrame) -> list[str]:
     """The data sets of a frame, in the paper's order, others after them by name."""
-    place = {name: i for i, name in enumerate(PAPER_ORDER)}
-    return sorted(frame["dataset"].unique(), key=lambda name: (place.get(name, len(place)), name))
+    return in_order(frame["dataset"].unique(), PAPER_ORDER)
+
+
+def in_order(names: Iterable[str], first: Sequence[str]) -> list[str]:
+    """Those named first in that order, others after them by name."""
+    return sorted(names, key=lambda name: (first.index(name) if name in first else len(first), name))

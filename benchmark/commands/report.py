@@ -29,7 +29,7 @@ def execute(args: argparse.Namespace) -> int:
     if not 0 <= args.port < 65536:
         raise UserError(f"--port {args.port} must lie between 0 (any that is free) and 65535")
     if args.serve:
-        serve(args.results, scales, args.port, data=args.data)
+        serve(args.results, scales, args.port, args.data)
         return 0
     path = report.write(args.results, scales, args.data)
     print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")

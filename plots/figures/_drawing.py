@@ -4,12 +4,15 @@ A figure draws on `figure(...)` and returns a `Drawing`; `save` writes it with b
 drawing. `python -m plots figures` makes all of them.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import matplotlib
+from matplotlib import ticker
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from benchmark.files import replacing
@@ -28,6 +31,10 @@ FILES = {
     "figure.dpi": 100,
     "savefig.dpi": 220,
     "pdf.fonttype": 42,  # text stays text
+}
+UNDATED: dict[str, dict[str, None]] = {  # metadata of a kind of file: dates and versions would make two runs differ
+    "png": {"Software": None},
+    "pdf": dict.fromkeys(("CreationDate", "ModDate", "Creator", "Producer")),
 }
 
 
@@ -58,9 +65,27 @@ def figure(
 
 def percent_axis(axis: Any, label: str = "") -> None:
     """Fractions on the axis, percent on its ticks and in its label."""
-    axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: f"{100 * value:g}"))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{100 * value:g}"))
     if label:
         axis.set_label_text(f"{label} (%)")
+
+
+def log_axis(axis: Any) -> None:
+    """A logarithmic axis with plain numbers: at 1, 2 and 5, or over many decades at 1 only."""
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if high < 300 * low else (1,)))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(ticker.NullFormatter())
+
+
+def even_axis(axis: Axes, values: Iterable[float], label: str) -> dict[float, float]:
+    """A place on the horizontal axis for each value, evenly, so that bars have room; returns value → place."""
+    ordered = sorted(values)
+    places = {value: float(i) for i, value in enumerate(ordered)}
+    axis.set(xlabel=label, xticks=list(places.values()))
+    axis.set_xticklabels([f"{value:g}" for value in ordered])
+    return places
 
 
 def settle(made: Figure) -> None:
@@ -71,22 +96,12 @@ def settle(made: Figure) -> None:
     made.set_layout_engine(None)
 
 
-def save(drawing: Drawing, name: str, folder: Path) -> list[Path]:
+def save(drawing: Drawing, name: str, folder: Path) -> None:
     """Write name.png, name.pdf and name.txt (the caption); twice gives identical bytes."""
-    folder.mkdir(parents=True, exist_ok=True)
     matplotlib.rcParams.update(theme())
     settle(drawing.figure)
-    # Dates and versions would make two runs differ.
-    nothing = {
-        "png": {"Software": None},
-        "pdf": {"CreationDate": None, "ModDate": None, "Creator": None, "Producer": None},
-    }
-    written = []
-    for kind, metadata in nothing.items():
-        path = folder / f"{name}.{kind}"
-        with replacing(path) as temporary:
+    for kind, metadata in UNDATED.items():
+        with replacing(folder / f"{name}.{kind}") as temporary:
             drawing.figure.savefig(temporary, format=kind, metadata=metadata)
-        written.append(path)
     with replacing(folder / f"{name}.txt") as temporary:
         temporary.write_text(drawing.caption.strip() + "\n", encoding="utf-8")
-    return [*written, folder / f"{name}.txt"]

@@ -1,32 +1,37 @@
 """What the figures over λ, noise or batch size share: values as columns, lines with bars over seeds, sentences.
 
-A figure takes its runs with `final_runs`, draws them with `draw_line`, and `words` makes the caption of the
+A figure takes its runs with `final_runs`, draws them with `draw_lines`, and `words` makes the caption of the
 same runs, so that it cannot describe other bars than those drawn.
 """
 
 import json
 from collections.abc import Iterable
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib import colormaps, ticker
+from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from benchmark.errors import UserError
 from plots import data, style
-from plots.figures._drawing import COLUMN, PAGE, Drawing, figure
+from plots.figures._drawing import COLUMN, PAGE, Drawing, even_axis, figure, percent_axis
 from plots.stats import t_interval
 from plots.tables import _caption as caption
 
+Lines = list[tuple[dict[str, Any], dict[str, Any]]]  # of each line: what its points have in common, and its look
+LAM = "params.lam"
 MARKERS = "osD^vPX*"
+SPREAD = {"bars": {"capsize": 1.5, "elinewidth": 0.7, "capthick": 0.7}, "band": {"alpha": 0.15, "linewidth": 0}}
 FEW = 3  # with fewer seeds the t-interval says nothing that could be drawn; the range is shown
 
 
-def final_runs(frame: pd.DataFrame, study: str, *needed: str, protocol: str = "test") -> pd.DataFrame:
+def final_runs(frame: pd.DataFrame, *needed: str, protocol: str = "test") -> pd.DataFrame:
     """The final runs of a study under a protocol, finished or not; a UserError if none has what is needed."""
-    runs = data.final(frame)
-    runs = data.with_params(runs[runs["protocol"] == protocol])
+    study = frame["study"].iloc[0]
+    runs = data.with_params(data.where(frame, phase="final", protocol=protocol))
     done = data.finished(runs)
     for metric in needed:
         if done.empty or metric not in done or done[metric].isna().all():
@@ -53,53 +58,40 @@ def spread(values: Iterable[float]) -> tuple[float, float, float]:
     return (float(x.mean()), float(x.min()), float(x.max())) if len(x) else (np.nan, np.nan, np.nan)
 
 
-def draw_line(
-    axis: Axes,
-    points: pd.DataFrame,
-    by: str,
-    metric: str,
-    shift: float = 0.0,
-    places: dict[float, float] | None = None,
-    log: bool = False,
-    shown: str = "bars",
-    **look: Any,
-) -> None:
-    """A line through the means over seeds at each value of `by`, with bars or a band of their spread.
-
-    `shift` keeps the bars of several lines apart; with `log` means are geometric, so that no bar falls below 0.
-    """
-    import seaborn  # only where a figure is made
-
-    done = data.finished(points) if "status" in points else points
-    done = done.dropna(subset=[metric])
-    if done.empty:  # nothing of this line has been run
-        return
-    x = (done[by].astype(float) if places is None else done[by].map(places)) + shift
-    to, back = (np.log, np.exp) if log else (np.asarray, np.asarray)
-    bars = {"capsize": 1.5, "elinewidth": 0.7, "capthick": 0.7}
-    edge = {"markersize": 3.5, "markeredgecolor": look.get("color")}  # seaborn's white edges hide open marks
-    seaborn.lineplot(
-        x=x.to_numpy(), y=done[metric].clip(lower=1e-9 if log else None).to_numpy(), ax=axis, legend=False,
-        estimator=lambda values: back(spread(to(values))[0]),
-        errorbar=lambda values: back(spread(to(values))[1:]),
-        err_style=shown, err_kws=bars if shown == "bars" else {"alpha": 0.15, "linewidth": 0}, **(edge | look),
-    )  # fmt: skip
-
-
 def draw_lines(
     axis: Axes,
     points: pd.DataFrame,
     by: str,
     metric: str,
-    lines: Iterable[tuple[dict[str, Any], dict[str, Any]]],  # what its points have in common, and its look
-    width: float,
+    lines: Lines,
+    width: float = 0.0,
     places: dict[float, float] | None = None,
+    log: bool = False,
+    shown: str = "bars",
     **common: Any,
 ) -> None:
-    """Several lines whose bars stand beside each other, `width` in all."""
-    lines = list(lines)
-    for shift, (own, look) in zip(shifts(len(lines), width), lines, strict=True):
-        draw_line(axis, data.where(points, **own), by, metric, shift, places, **common, **look)
+    """Lines through the means over seeds at each value of `by`, with bars or bands of their spread.
+
+    Bars of several lines stand beside each other, `width` in all; with `log` means are geometric, so that no bar falls
+    below 0.
+    """
+    import seaborn  # only where a figure is made
+
+    done = (data.finished(points) if "status" in points else points).dropna(subset=[metric])
+    to, back = (np.log, np.exp) if log else (np.asarray, np.asarray)
+    for i, (own, look) in enumerate(lines):
+        mine = data.where(done, **own)
+        if mine.empty:  # nothing of this line has been run
+            continue
+        x = mine[by].astype(float) if places is None else mine[by].map(places)
+        shift = width * (i / (len(lines) - 1) - 0.5) if len(lines) > 1 else 0.0
+        edge = {"markersize": 3.5, "markeredgecolor": look.get("color")}  # seaborn's white edges hide open marks
+        seaborn.lineplot(
+            x=(x + shift).to_numpy(), y=mine[metric].clip(lower=1e-9 if log else None).to_numpy(), ax=axis, legend=False,
+            estimator=lambda values: back(spread(to(values))[0]),
+            errorbar=lambda values: back(spread(to(values))[1:]),
+            err_style=shown, err_kws=SPREAD[shown], **(edge | common | look),
+        )  # fmt: skip
 
 
 def unless_alone(names: list[str], dataset: str) -> str:
@@ -107,77 +99,72 @@ def unless_alone(names: list[str], dataset: str) -> str:
     return "" if len(names) == 1 else f"{style.place(dataset)}: "
 
 
-def method_lines(methods: Iterable[str]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+def method_lines(methods: Iterable[str]) -> Lines:
     """A line for each method in its look, the paper's own thicker."""
     return [({"method": name}, style.line(name) | {"linewidth": 2 if name == "contextual" else 1}) for name in methods]
 
 
-def shifts(count: int, width: float) -> list[float]:
-    """Offsets for so many lines, `width` in all, so that their bars stand beside each other."""
-    return [width * (i / (count - 1) - 0.5) if count > 1 else 0.0 for i in range(count)]
-
-
-def lam_looks(values: Iterable[float]) -> dict[float, dict[str, Any]]:
-    """Colour and marker of each λ: dark at the contrastive end, light at the contextual one."""
+def lam_lines(values: Iterable[float]) -> Lines:
+    """A line for each λ: dark at the contrastive end, light at the contextual one."""
     ordered = sorted(set(values))
-    colours = colormaps["viridis"]
-    places = np.linspace(0.0, 0.8, len(ordered)) if len(ordered) > 1 else [0.0]
-    return {
-        value: {"color": colours(place), "marker": MARKERS[i % len(MARKERS)], "label": f"λ = {value:g}"}
-        for i, (value, place) in enumerate(zip(ordered, places, strict=True))
-    }
+    places = np.linspace(0.0, 0.8, len(ordered))
+    return [
+        ({LAM: value}, {"color": colormaps["viridis"](place), "marker": marker, "label": f"λ = {value:g}"})
+        for value, place, marker in zip(ordered, places, cycle(MARKERS), strict=False)
+    ]
 
 
-def log_axis(axis: Any) -> None:
-    """A logarithmic axis with plain numbers: at 1, 2 and 5, or over many decades at 1 only."""
-    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
-    low, high = axis.get_view_interval()
-    axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if high < 300 * low else (1,)))
-    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_formatter(ticker.NullFormatter())
-
-
-def panels(runs: pd.DataFrame, height: float = 2.4, legend_rows: int = 2) -> tuple[Any, dict[str, Axes]]:
+def panels(runs: pd.DataFrame, height: float) -> tuple[Figure, dict[str, Axes]]:
     """A figure with one panel a data set, side by side."""
     names = data.datasets(data.finished(runs))
-    width = COLUMN if len(names) == 1 else PAGE
-    made, axes = figure(1, len(names), width=width, height=height + 0.12 * legend_rows)
+    made, axes = figure(1, len(names), width=COLUMN if len(names) == 1 else PAGE, height=height)
     for axis, name in zip(axes[0], names, strict=True):
         axis.set_title(style.place(name))
     return made, dict(zip(names, axes[0], strict=True))
 
 
-def even_axis(axis: Axes, values: Iterable[float], label: str) -> dict[float, float]:
-    """A place on the horizontal axis for each value, evenly, so that bars have room; returns value → place."""
-    ordered = sorted(values)
-    places = {value: float(i) for i, value in enumerate(ordered)}
-    axis.set(xlabel=label, xticks=list(places.values()))
-    axis.set_xticklabels([f"{value:g}" for value in ordered])
-    return places
+def panels_by(
+    points: pd.DataFrame,
+    by: str,
+    label: str,
+    lines: Lines,
+    width: float,
+    height: float,
+    metric: str = "test/R@1",
+    even: bool = True,
+) -> Figure:
+    """The same with lines of R@1 over the values of a column, evenly or to scale."""
+    made, axes = panels(points, height)
+    for dataset, axis in axes.items():
+        places = even_axis(axis, points[by].unique(), label) if even else None
+        draw_lines(axis, data.where(points, dataset=dataset), by, metric, lines, width, places)
+        axis.set_xlabel(label)
+        percent_axis(axis.yaxis, "test R@1")
+    return made
 
 
 def not_run(axis: Axes) -> None:
     axis.text(0.5, 0.5, "not run", transform=axis.transAxes, ha="center")
 
 
-def close(made: Any, axis: Axes, columns: int, caption: str) -> Drawing:
-    """Puts the legend of an axis below the figure."""
-    made.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=columns)
+def close(made: Figure, columns: int, caption: str, axis: Axes | None = None) -> Drawing:
+    """Puts the legend of an axis, mostly the first, below the figure."""
+    made.legend(*(axis or made.axes[0]).get_legend_handles_labels(), loc="outside lower center", ncols=columns)
     return Drawing(made, caption)
 
 
-def words(study: str, scale: str, runs: pd.DataFrame, what: str, shown: str = "bars") -> str:
+def words(runs: pd.DataFrame, what: str, shown: str = "bars") -> str:
     """The caption: the study's title, what is drawn, seeds and bars, what is missing, protocol, setting, scale.
 
     `shown` is how the spread over seeds is drawn; "" if `what` says it.
     """
-    done = data.finished(runs)
+    done, (study, scale) = data.finished(runs), runs[["study", "scale"]].iloc[0]
     said = [caption.first_sentence(study, scale), what, seeds(done, shown) if shown else "", left_out(runs)]
     said += [caption.protocol(name, done) for name in sorted(done["protocol"].unique())]
     varied = {key for text in runs["variation"] for key in json.loads(text or "{}")}
     said += [settings(name, done, varied) for name in data.datasets(done)]
     said.append(caption.SCALES.get(scale, ""))
-    return " ".join(part for part in said if part)
+    return " ".join(filter(None, said))
 
 
 def settings(dataset: str, done: pd.DataFrame, varied: Iterable[str] = ()) -> str:

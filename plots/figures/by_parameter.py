@@ -4,6 +4,7 @@ AP surrogates; ε, γ, s̃.
 `python -m plots figures --only detach` makes one of them from the study of the same name.
 """
 
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -11,22 +12,11 @@ import pandas as pd
 from plots import style
 from plots.catalogue import made_from
 from plots.data import Results, datasets, finished, where
-from plots.figures._drawing import PAGE, Drawing, figure, percent_axis
-from plots.figures._lines import (
-    MARKERS,
-    close,
-    draw_line,
-    draw_lines,
-    even_axis,
-    final_runs,
-    panels,
-    shifts,
-    unless_alone,
-    words,
-)
+from plots.figures._drawing import PAGE, Drawing, even_axis, figure, percent_axis
+from plots.figures._lines import LAM, MARKERS, Lines, close, draw_lines, final_runs, panels_by, unless_alone, words
 from plots.tables.layouts import ABLATIONS
 
-METRIC, LAM, VARIANT, GAMMA, MARGIN = "test/R@1", "params.lam", "params.variant", "params.gamma", "params.pos_margin"
+METRIC, VARIANT, GAMMA, MARGIN = "test/R@1", "params.variant", "params.gamma", "params.pos_margin"
 COLOURS = ("#0173b2", "#de8f05", "#029e73", "#cc78bc")
 LINES = ("--", "-", ":", "-.")  # by γ, from 0 on
 CONTEXTUAL = style.look("contextual").colour
@@ -41,7 +31,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no_m_minus": {"color": "#0173b2", "marker": "X", "linestyle": "--"},
     "no_stop_gradient": {"color": "#000000", "marker": "*", "linestyle": "--"},
 }
-DETACHED = {
+DETACHED: dict[str, dict[str, Any]] = {
     "full": {"color": CONTEXTUAL, "marker": "o", "label": "$L_{context}$"},
     "detach_r": {"color": "#0173b2", "marker": "s", "linestyle": "--", "label": "|R| detached"},
 }
@@ -53,33 +43,27 @@ SIDES = {"train/R@1": "train R@1", METRIC: "test R@1"}
 @made_from("ablation_by_lambda")
 def ablation_by_lambda(frame: pd.DataFrame, results: Results) -> Drawing:
     """R@1 by λ of the contextual loss with one step left out or changed (cub_car_ablations in the paper)."""
-    runs = final_runs(frame, "ablation_by_lambda", METRIC)
-    made, axes = panels(runs, height=2.6, legend_rows=4)
+    runs = final_runs(frame, METRIC)
     titles = {name: ABLATIONS.get(name, name).replace("L_context", "$L_{context}$") for name in VARIANTS}
-    lines: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    lines: Lines = [
         ({VARIANT: name}, {"linewidth": 0.9, "label": titles[name]} | look)
         for name, look in VARIANTS.items()
         if name in set(runs[VARIANT])
     ]
-    for dataset, axis in axes.items():
-        places = even_axis(axis, runs[LAM].unique(), "λ")
-        draw_lines(axis, where(runs, dataset=dataset), LAM, METRIC, lines, 0.4, places)
-        percent_axis(axis.yaxis, "test R@1")
+    made = panels_by(runs, LAM, "λ", lines, width=0.4, height=3.08)
     what = (
         "Thick: the loss as published; the others leave out or change one step of it. Lines of one λ stand side by "
         "side so that their bars can be told apart; λ is not to scale."
     )
-    told = words("ablation_by_lambda", results.scale, runs, what)
-    return close(made, next(iter(axes.values())), 2 if len(axes) == 1 else 4, told)
+    return close(made, 2 if len(made.axes) == 1 else 4, words(runs, what))
 
 
 @made_from("ablation_lambda_gamma")
 def ablation_lambda_gamma(frame: pd.DataFrame, results: Results) -> Drawing:
     """R@1 by λ, with and without the similarity regulariser, at several learning rates (ablation in the paper)."""
-    runs = final_runs(frame, "ablation_lambda_gamma", METRIC)
-    made, axes = panels(runs, height=2.4, legend_rows=3)
+    runs = final_runs(frame, METRIC)
     rates, gammas = sorted(runs["lr"].unique()), sorted(runs[GAMMA].unique())
-    lines: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    lines: Lines = [
         (
             {"lr": rate, GAMMA: gamma},
             {"color": COLOURS[i % 4], "marker": MARKERS[i], "linestyle": LINES[j % 4],
@@ -88,41 +72,35 @@ def ablation_lambda_gamma(frame: pd.DataFrame, results: Results) -> Drawing:
         for j, gamma in enumerate(gammas)
         for i, rate in enumerate(rates)
     ]  # fmt: skip
-    for dataset, axis in axes.items():
-        places = even_axis(axis, runs[LAM].unique(), "λ")
-        draw_lines(axis, where(runs, dataset=dataset), LAM, METRIC, lines, 0.3, places)
-        percent_axis(axis.yaxis, "test R@1")
-    best = {name: where(finished(runs), dataset=name).groupby([LAM, GAMMA, "lr"])[METRIC].mean() for name in axes}
-    highest = {name: means.idxmax() for name, means in best.items()}
+    made = panels_by(runs, LAM, "λ", lines, width=0.3, height=2.76)
+    done = finished(runs)
+    best = {
+        name: where(done, dataset=name).groupby([LAM, GAMMA, "lr"])[METRIC].mean().idxmax() for name in datasets(done)
+    }
     told = "; ".join(
-        f"{style.place(name)}: λ = {lam:g}, γ = {gamma:g}, lr {lr:g}" for name, (lam, gamma, lr) in highest.items()
+        f"{style.place(name)}: λ = {lam:g}, γ = {gamma:g}, lr {lr:g}" for name, (lam, gamma, lr) in best.items()
     )
     what = (
         "Dashed with open marks: without the regulariser (γ = 0); each mark is a learning rate. λ is not to scale. "
         f"Highest mean: {told}."
     )
-    told = words("ablation_lambda_gamma", results.scale, runs, what)
-    return close(made, next(iter(axes.values())), len(gammas), told)
+    return close(made, len(gammas), words(runs, what))
 
 
 @made_from("detach")
 def detach(frame: pd.DataFrame, results: Results) -> Drawing:
     """R@1 by λ with and without a gradient through |R| (cub_car_ablations_detach in the paper)."""
-    runs = final_runs(frame, "detach", METRIC)
-    made, axes = panels(runs, height=2.1, legend_rows=1)
-    lines = [({VARIANT: name}, look) for name, look in DETACHED.items()]
-    for dataset, axis in axes.items():
-        draw_lines(axis, where(runs, dataset=dataset), LAM, METRIC, lines, 0.016)
-        axis.set(xlabel="λ")
-        percent_axis(axis.yaxis, "test R@1")
+    runs = final_runs(frame, METRIC)
+    lines: Lines = [({VARIANT: name}, look) for name, look in DETACHED.items()]
+    made = panels_by(runs, LAM, "λ", lines, width=0.016, height=2.22, even=False)
     what = "Solid: the loss as published; dashed: no gradient flows through |R|, the size of the expanded query."
-    return close(made, next(iter(axes.values())), 2, words("detach", results.scale, runs, what))
+    return close(made, 2, words(runs, what))
 
 
 @made_from("hyperparameters")
 def hyperparameters(frame: pd.DataFrame, results: Results) -> Drawing:
     """R@1 of the contextual loss for other values of ε, γ and s̃, one at a time (hypers in the paper)."""
-    runs = final_runs(frame, "hyperparameters", METRIC)
+    runs = final_runs(frame, METRIC)
     names = datasets(finished(runs))
     usual = {key: runs[key].mode().iloc[0] for key in SYMBOLS}  # each is at it while the others vary
     made, axes = figure(len(names), 3, width=PAGE, height=1.9 * len(names) + 0.1, sharey="row")
@@ -130,7 +108,7 @@ def hyperparameters(frame: pd.DataFrame, results: Results) -> Drawing:
         for axis, (key, symbol) in zip(row, SYMBOLS.items(), strict=True):
             mine = where(runs, dataset=dataset, **{name: value for name, value in usual.items() if name != key})
             places = even_axis(axis, mine[key].unique(), symbol)
-            draw_line(axis, mine, key, METRIC, 0.0, places, color=CONTEXTUAL, marker="o")
+            draw_lines(axis, mine, key, METRIC, [({}, {"color": CONTEXTUAL, "marker": "o"})], places=places)
             axis.axvline(places[usual[key]], color="0.7", linestyle=":", linewidth=1, zorder=0)
             axis.set_xlim(-0.4, len(places) - 0.6)
         percent_axis(row[0].yaxis, unless_alone(names, dataset) + "test R@1")
@@ -140,31 +118,33 @@ def hyperparameters(frame: pd.DataFrame, results: Results) -> Drawing:
         f"Dotted: the published values ({shown}), at which the other two stay. Steps on the axes are not to scale. "
         f"Means range from {100 * means.min():.1f} to {100 * means.max():.1f} %."
     )
-    return Drawing(made, words("hyperparameters", results.scale, runs, what))
+    return Drawing(made, words(runs, what))
 
 
 @made_from("ap_surrogates")
 def ap_surrogates(frame: pd.DataFrame, results: Results) -> Drawing:
     """Train and test R@1 of the contextual loss and AP surrogates by λ, learning rate and positive margin."""
-    runs = final_runs(frame, "ap_surrogates", *SIDES)
+    runs = final_runs(frame, *SIDES)
     done = finished(runs)
     names = datasets(done)
     methods = [name for name in SURROGATES if name in set(done["method"])]
     rates, margins = sorted(done["lr"].unique()), sorted(done[MARGIN].unique())
-    lines = [(i, j) for i in range(len(rates)) for j in range(len(margins))]
-    size = {"width": PAGE, "height": 3.1 * len(names) + 0.4}
-    made, axes = figure(2 * len(names), len(methods), **size, sharey="row", sharex=True)
-    rows = [(dataset, metric) for dataset in names for metric in SIDES]
-    for row, (dataset, metric) in zip(axes, rows, strict=True):
+    lines: Lines = [
+        (
+            {"lr": rate, MARGIN: margin},
+            {"color": COLOURS[(2 * i + j) % 4], "marker": MARKERS[2 * i + j], "linestyle": "--" if j else "-",
+             "linewidth": 1, "label": f"lr {rate:g}, δ₊ {margin:g}"},
+        )
+        for i, rate in enumerate(rates)
+        for j, margin in enumerate(margins)
+    ]  # fmt: skip
+    points = _ended(runs)
+    height = 3.1 * len(names) + 0.4
+    made, axes = figure(2 * len(names), len(methods), width=PAGE, height=height, sharey="row", sharex=True)
+    for row, (dataset, metric) in zip(axes, product(names, SIDES), strict=True):
         for axis, method in zip(row, methods, strict=True):
-            mine = where(runs, dataset=dataset, method=method)
             places = even_axis(axis, done[LAM].unique(), "λ" if axis in axes[-1] else "")
-            for shift, (i, j) in zip(shifts(len(lines), 0.24), lines, strict=True):
-                draw_line(
-                    axis, _at_margin(mine, rates[i], margins[j]), LAM, metric, shift, places,
-                    color=COLOURS[(2 * i + j) % 4], marker=MARKERS[2 * i + j], linestyle="--" if j else "-", linewidth=1,
-                    label=f"lr {rates[i]:g}, δ₊ {margins[j]:g}",
-                )  # fmt: skip
+            draw_lines(axis, where(points, dataset=dataset, method=method), LAM, metric, lines, 0.24, places)
             axis.set(xlim=(-0.4, len(places) - 0.6), title=style.title(method) if axis in axes[0] else "")
         percent_axis(row[0].yaxis, unless_alone(names, dataset) + SIDES[metric])
     handles = {label: handle for a in axes.flat for handle, label in zip(*a.get_legend_handles_labels(), strict=True)}
@@ -175,12 +155,15 @@ def ap_surrogates(frame: pd.DataFrame, results: Results) -> Drawing:
         for (dataset, method), value in best.sort_values(ascending=False).items()
     )
     what = f"Marks: learning rate and positive margin δ₊. Highest mean test R@1 of each: {told} %. λ is not to scale."
-    return Drawing(made, words("ap_surrogates", results.scale, runs, what))
+    return Drawing(made, words(runs, what))
 
 
-def _at_margin(runs: pd.DataFrame, rate: float, margin: float) -> pd.DataFrame:
-    """The runs of a line; at λ = 1 the margin has no effect, so a run of any margin ends it."""
-    of_rate = runs[runs["lr"] == rate]
-    mine = of_rate[of_rate[MARGIN] == margin]
-    ends = mine.empty or (mine[LAM] == 1).any()
-    return mine if ends else pd.concat([mine, of_rate[of_rate[LAM] == 1]])
+def _ended(runs: pd.DataFrame) -> pd.DataFrame:
+    """At λ = 1 the margin has no effect, so the runs of any margin end the lines that have none there."""
+    ends = [
+        where(of_rate, **{LAM: 1}).assign(**{MARGIN: margin})
+        for _, of_rate in runs.groupby(["dataset", "method", "lr"])
+        for margin, line in of_rate.groupby(MARGIN)
+        if not (line[LAM] == 1).any()
+    ]
+    return pd.concat([runs, *ends])

@@ -13,16 +13,19 @@ from scipy.special import gammaln
 from plots.catalogue import made_from
 from plots.data import Results, datasets, finished, where
 from plots.figures._drawing import PAGE, Drawing, figure
-from plots.figures._lines import close, draw_line, final_runs, not_run, unless_alone, words
+from plots.figures._lines import Lines, close, draw_lines, final_runs, not_run, unless_alone, words
 
 TITLES = {"no_m_minus": "$M_+$ only", "full": "$M_+$ and $M_-$"}
-LOOKS = {"positive": ("#0173b2", "one class"), "negative": ("#d55e00", "two classes")}
+PAIRS: Lines = [
+    ({"pairs": "positive"}, {"color": "#0173b2", "label": "one class"}),
+    ({"pairs": "negative"}, {"color": "#d55e00", "label": "two classes"}),
+]
 UNIFORM = "#029e73"
 
 
 @made_from("distance_distributions")
 def distance_distributions(frame: pd.DataFrame, results: Results) -> Drawing:
-    runs = final_runs(frame, "distance_distributions", "test/R@1")
+    runs = final_runs(frame, "test/R@1")
     done = finished(runs)
     names = datasets(done)
     made, axes = figure(len(names), 2, width=PAGE, height=2.2 * len(names) + 0.2, sharey="row", sharex=True)
@@ -38,7 +41,7 @@ def distance_distributions(frame: pd.DataFrame, results: Results) -> Drawing:
         "area 1. Green: pairs that are uniform on the sphere of that dimension, about √2 apart. Mean over all "
         f"pairs: {means['no_m_minus']} without M₋, {means['full']} with it."
     )
-    return close(made, shown, 3, words("distance_distributions", results.scale, runs, what, "bands"))
+    return close(made, 3, words(runs, what, "bands"), shown)
 
 
 def _draw(axis: Axes, runs: pd.DataFrame) -> str:
@@ -49,12 +52,12 @@ def _draw(axis: Axes, runs: pd.DataFrame) -> str:
         return "not run"
     edges = np.asarray(found[0]["edges"])
     middle, width = (edges[1:] + edges[:-1]) / 2, edges[1] - edges[0]
-    for kind, (colour, label) in LOOKS.items():
-        shares = pd.concat(
-            pd.DataFrame({"distance": middle, "density": np.asarray(one[kind]) / (sum(one[kind]) * width)})
-            for one in found
-        )
-        draw_line(axis, shares, "distance", "density", shown="band", color=colour, label=label)
+    shares = pd.concat(
+        pd.DataFrame({"pairs": kind, "distance": middle, "density": np.asarray(one[kind]) / (sum(one[kind]) * width)})
+        for one in found
+        for kind in ("positive", "negative")
+    )
+    draw_lines(axis, shares, "distance", "density", PAIRS, shown="band")
     fine = np.linspace(0.001, 1.999, 400)
     axis.plot(fine, uniform(fine, int(runs["embedding_dim"].iloc[0])), color=UNIFORM, linestyle="--", label="uniform")
     counts = np.array([np.asarray(one["positive"]) + np.asarray(one["negative"]) for one in found]).sum(axis=0)

@@ -13,19 +13,23 @@ from matplotlib.lines import Line2D
 from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
 from plots.catalogue import made_from
-from plots.data import Results
+from plots.data import Results, where
 from plots.figures._drawing import PAGE, Drawing, figure
 
 PUSH, PULL = "#d55e00", "#0173b2"
+WORDS = {-1: "push", 0: "0", 1: "pull"}
 SHADE = "#cc78bc"
 COLOURS = LinearSegmentedColormap.from_list("push to pull", [PUSH, "#ffffff", PULL])
 ZOOM = 0.24  # of the letters, in points a pixel
+NOTE = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.5}
 
 
 @made_from()
 def gradient_picture(results: Results) -> Drawing:
     found = results.synthetic("gradient_picture")
-    samples, pairs = found[found["kind"] == "sample"], found[found["kind"] == "pair"]
+    samples, pairs = where(found, kind="sample"), where(found, kind="pair").astype({"same": bool})
+    flags = [name for name in samples if name.startswith(("near ", "like ", "is "))]
+    samples = samples.astype(dict.fromkeys(flags, bool))
     made, axes = figure(2, 2, width=PAGE, height=5.6)
     _draw_step1(axes[0, 0], samples)
     _draw_parts(axes[0, 1], samples, 1)
@@ -46,12 +50,10 @@ def gradient_picture(results: Results) -> Drawing:
 
 def _caption(samples: pd.DataFrame, pairs: pd.DataFrame) -> str:
     once = pairs[pairs["a"] < pairs["b"]]
-    same = once["same"].astype(bool)
+    same = once["same"]
     apart, together = (same & (once["context"] < 0)).sum(), (~same & (once["context"] > 0)).sum()
     against = ((same & (once["contrast"] < 0)) | (~same & (once["contrast"] > 0))).sum()
-    shared = int(
-        (samples["near j"].astype(bool) & samples["like i"].astype(bool) & ~samples["is i"].astype(bool)).sum()
-    )
+    shared = int((samples["near j"] & samples["like i"] & ~samples["is i"]).sum())
     return (
         f"Gradients of the distances in one real batch of {len(samples)} letters, 4 of each of "
         f"{len(samples) // 4} classes, early in training; k = 4, ε = 0.05. "
@@ -70,8 +72,9 @@ def _caption(samples: pd.DataFrame, pairs: pd.DataFrame) -> str:
 
 def _draw_step1(axis: Axes, samples: pd.DataFrame) -> None:
     """Samples by their distance to h; the height only keeps them apart."""
-    involved = samples[(samples["near h"] | samples["like h"]).astype(bool)].sort_values("D to h")
-    radius = samples[samples["near h"].astype(bool)]["D to h"].max()
+    near = samples["near h"] | samples["like h"]
+    involved = samples[near].sort_values("D to h")
+    radius = samples[samples["near h"]]["D to h"].max()
     reach = involved["D to h"].max() * 1.18
     axis.axvspan(-0.1 * reach, radius + 0.012 * reach, color=SHADE, alpha=0.16, linewidth=0)
     lanes = dict.fromkeys((0.5, 0.8, 0.25, 0.65, 0.38), -reach)  # height → where it is free from
@@ -82,18 +85,18 @@ def _draw_step1(axis: Axes, samples: pd.DataFrame) -> None:
         _draw_letter(axis, (x, height), sample, sample["like h"], "h" if sample["is h"] else "")
         if sample["step 1"]:
             _draw_arrow(axis, (x, height), (0.13 * reach * -np.sign(sample["step 1"]), 0), sample["step 1"])
-    others = samples[~(samples["near h"] | samples["like h"]).astype(bool) & (samples["D to h"] < reach)]
+    others = samples[~near & (samples["D to h"] < reach)]
     axis.plot(others["D to h"], np.full(len(others), 0.05), "|", color="0.6", markersize=4)
-    axis.set(title="(a) $L_1$, seen from h", xlabel="squared distance to h", yticks=[], ylim=(0, 1))
-    axis.set_xlim(-0.1 * reach, reach)
+    axis.set(title="(a) $L_1$, seen from h", xlabel="squared distance to h", yticks=[])
+    axis.set(xlim=(-0.1 * reach, reach), ylim=(0, 1))
     axis.grid(visible=False)
 
 
 def _draw_parts(axis: Axes, samples: pd.DataFrame, part: int) -> None:
-    near = (samples["near i"] | samples["near j"] | samples["like i"]).astype(bool)
+    near = samples["near i"] | samples["near j"] | samples["like i"]
     reach = 1.35 * samples[near][["D to i", "D to j"]].max().max()
     for name, span in (("i", axis.axvspan), ("j", axis.axhspan)):
-        radius = samples[samples[f"near {name}"].astype(bool)][f"D to {name}"].max()
+        radius = samples[samples[f"near {name}"]][f"D to {name}"].max()
         span(-0.12 * reach, radius + 0.015 * reach, color=SHADE, alpha=0.16, linewidth=0)
     rest = samples[~near & (samples["D to i"] < reach) & (samples["D to j"] < reach)]
     axis.plot(rest["D to i"], rest["D to j"], ".", color=PULL if part == 2 else "0.6", markersize=3, alpha=0.6)
@@ -145,13 +148,9 @@ def _draw_matrix(axis: Axes, pairs: pd.DataFrame) -> None:
     shown = np.sign(shown) * np.sqrt(np.abs(shown) / np.abs(shown).max())  # most are far below the largest
     seaborn.heatmap(
         shown, ax=axis, cmap=COLOURS, vmin=-1, vmax=1, square=True, xticklabels=False, yticklabels=False, rasterized=True,
-        cbar_kws={"fraction": 0.045, "pad": 0.02, "ticks": [-1, 0, 1], "format": lambda value, _: PULLS[value]},
+        cbar_kws={"fraction": 0.045, "pad": 0.02, "ticks": [-1, 0, 1], "format": lambda value, _: WORDS[value]},
     )  # fmt: skip
     axis.plot([0, n], [0, n], color="0.3", linewidth=0.6)
     axis.set_title("(d) all pairs")
     axis.text(0.97, 0.93, "$L_{contrast}$", transform=axis.transAxes, ha="right", bbox=NOTE)
     axis.text(0.03, 0.04, "$L_{context}$", transform=axis.transAxes, bbox=NOTE)
-
-
-PULLS = {-1: "push", 0: "0", 1: "pull"}
-NOTE = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.5}

@@ -27,7 +27,8 @@ from plots.tables.leaderboard import Leaderboard, leaderboards
 
 ACROSS = 5
 MOST = 30  # panels that show one method each
-LINES = {"test": "-", "validation": "--"}  # by protocol
+LINES = {"test": ("-", "solid"), "validation": ("--", "dashed")}  # by protocol
+OTHER = (":", "dotted")
 GROUPS = {  # of methods: colour, mark, words
     "paper": ("#0173b2", "o", "trained in the paper"),
     "copied": ("#de8f05", "s", "copied by the paper"),
@@ -61,17 +62,14 @@ def tuning_curves(frame: pd.DataFrame, results: Results) -> Drawing:
     if not alone:
         handles = [Line2D([], [], **style.line(name)) for name in style.ordered(trials["method"])]
         made.legend(handles=handles, loc="outside lower center", ncols=ACROSS)
-    drawn = {"-": "solid", "--": "dashed", ":": "dotted"}
-    protocols = [f"{drawn[LINES.get(name, ':')]} {name}" for name in sorted(trials["protocol"].unique())]
-    line = (
-        "In colour the method of the panel (the line joins the best score at each rate, dots are all trials), in grey the "
-        "others;"
-        if alone
-        else "A line joins the best score of a method at each rate;"
-    )
+    protocols = [f"{LINES.get(name, OTHER)[1]} {name}" for name in sorted(trials["protocol"].unique())]
+    line = "A line joins the best score of a method at each rate"
+    if alone:
+        dots = "the line joins the best score at each rate, dots are all trials"
+        line = f"In colour the method of the panel ({dots}), in grey the others"
     told = (
         "The score that tuning maximises (R@1 on the classes of the protocol) against the learning rate. "
-        f"{line} protocols: {', '.join(protocols)}. Star: the rate that was chosen; cross: the trial diverged or failed. "
+        f"{line}; protocols: {', '.join(protocols)}. Star: the rate that was chosen; cross: the trial diverged or failed. "
         f"Mean over the tuning seeds, no band. {caption.SCALES.get(results.scale, '')}"
     )
     return Drawing(made, told.strip())
@@ -93,7 +91,7 @@ def _draw_trials(axis: Any, trials: pd.DataFrame, method: str) -> None:
     mine = where(trials, method=method) if method else trials
     for (name, protocol), rows in mine.groupby(["method", "protocol"]):
         colour, line = style.look(name).colour, _best_by_rate(rows)
-        axis.plot(line.index, line, LINES.get(protocol, ":"), color=colour, linewidth=1, zorder=2)
+        axis.plot(line.index, line, LINES.get(protocol, OTHER)[0], color=colour, linewidth=1, zorder=2)
         chosen = rows[rows["chosen"].astype(bool)]
         star = {"color": colour, "markersize": 7 if method else 5, "markeredgewidth": 0, "zorder": 3}
         axis.plot(chosen["lr"], chosen["score"], "*", **star)
@@ -126,7 +124,7 @@ def newer_is_better(frame: pd.DataFrame, results: Results) -> Drawing:
         told += [f"{style.place(name)}, protocol {board.protocol}: {_draw_years(right, board)}", seeds(runs, "bars")]
         told += [caption.protocol(board.protocol, runs), caption.setting(finished(runs)), caption.absent(runs)]
     told.append(caption.SCALES.get(results.scale, ""))
-    return close(made, axes[0][0], 4, " ".join(filter(None, told)))
+    return close(made, 4, " ".join(filter(None, told)))
 
 
 def _draw_ranking(axis: Any, board: Leaderboard) -> None:

@@ -14,7 +14,7 @@ from plots import style
 from plots.catalogue import made_from
 from plots.data import Results, datasets, final, finished, where
 from plots.figures._drawing import COLUMN, PAGE, Drawing, figure, percent_axis
-from plots.figures._lines import close, curves, final_runs, lam_looks, panels, settings, spread, words
+from plots.figures._lines import LAM, close, curves, final_runs, lam_lines, panels, settings, spread, words
 from plots.tables import _caption as caption
 
 X, Y = "train/R@1", "test/R@1"
@@ -53,7 +53,7 @@ def overfitting(frame: pd.DataFrame, results: Results) -> Drawing:
         *(settings(name, done) for name in names),
         caption.SCALES.get(results.scale, ""),
     ]
-    return close(made, axes.flat[0], 3 * columns, " ".join(told))
+    return close(made, 3 * columns, " ".join(told))
 
 
 def _looks(runs: pd.DataFrame) -> pd.DataFrame:
@@ -105,19 +105,19 @@ def regimes(results: Results) -> Drawing:
         "A path that moves right without rising overfits.",
         f"Not run yet: {', '.join(missing)}." if missing else "",
     ]
-    return close(made, axes.flat[0], 3 * min(2, len(shown)), " ".join(filter(None, told)))
+    return close(made, 3 * min(2, len(shown)), " ".join(filter(None, told)))
 
 
 @made_from("lambda_overfitting")
 def lambda_overfitting(frame: pd.DataFrame, results: Results) -> Drawing:
     """Test R@1 against train R@1 over training, one path a λ (not_overfitting in the paper)."""
-    runs = final_runs(frame, "lambda_overfitting", X, Y)
-    points = curves(runs, "params.lam").dropna(subset=[X, Y])
+    runs = final_runs(frame, X, Y)
+    points = curves(runs, LAM).dropna(subset=[X, Y])
     points = points[points["epoch"] > 0]  # all begin at the same untrained network
-    made, axes = panels(runs)
+    made, axes = panels(runs, height=2.4 + 0.24)  # inches of the panel, and of two rows of legend
     for dataset, axis in axes.items():
-        for lam, look in lam_looks(points["params.lam"]).items():
-            mine = where(points, dataset=dataset, **{"params.lam": lam})
+        for own, look in lam_lines(points[LAM]):
+            mine = where(points, dataset=dataset, **own)
             if mine.empty:
                 continue
             path = mine.groupby("epoch")[[X, Y]].mean()
@@ -134,5 +134,4 @@ def lambda_overfitting(frame: pd.DataFrame, results: Results) -> Drawing:
         "Dashed: from the first evaluation on; marks: the end of training. Small λ is nearly the contrastive "
         "loss, λ = 1 the contextual loss alone."
     )
-    told = words("lambda_overfitting", results.scale, runs, what, "bars in both directions")
-    return close(made, next(iter(axes.values())), 3, told)
+    return close(made, 3, words(runs, what, "bars in both directions"))

@@ -15,7 +15,7 @@ from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from benchmark.errors import UserError
 from plots import style
 from plots.catalogue import made_from
-from plots.data import Results
+from plots.data import Results, where
 from plots.figures._drawing import PAGE, Drawing, figure
 from plots.retrieved import COARSE, RIGHT, WRONG, Retrieved, confused_pairs, retrieved
 from plots.tables import _caption as caption
@@ -64,19 +64,16 @@ def neighbours(results: Results) -> Drawing:
 
 
 def _methods(kept: Retrieved) -> list[str]:
-    """The contextual loss and the methods with the most hits at the first place, best last."""
+    """The contextual loss and the methods with the most hits at the first place, best first."""
     hits = {name: (kept.grades(name)[:, 0] == RIGHT).mean() for name in kept.methods if name != "untrained"}
-    others = sorted((name for name in hits if name != "contextual"), key=lambda name: hits[name])
-    own = ["contextual"] if "contextual" in hits else []
-    return [*own, *others[::-1]][:METHODS]
+    return sorted(hits, key=lambda name: (name == "contextual", hits[name]))[::-1][:METHODS]
 
 
 def _strip(kept: Retrieved, method: str, place: int, query: bool) -> np.ndarray:
     """A query's nearest images side by side, framed; the query itself in the first column."""
     asked = int(kept.queries[place])
-    tiles = [
-        _tile(kept, index, COLOURS[kept.grade(asked, index)]) for index in map(int, kept.first(method)[place, :NEAREST])
-    ]
+    nearest = map(int, kept.first(method)[place, :NEAREST])
+    tiles = [_tile(kept, index, COLOURS[kept.grade(asked, index)]) for index in nearest]
     first = _tile(kept, asked, (255, 255, 255)) if query else np.full((SIDE + 2 * FRAME, FRAME, 3), 255, np.uint8)
     return np.hstack([first, np.full((len(first), 2 * FRAME, 3), 255, np.uint8), *tiles])
 
@@ -105,9 +102,8 @@ def confused_classes(results: Results) -> Drawing:
         xticklabels=[style.title(name) for name in top], yticklabels=False, cbar=False, linewidths=0.5,
     )  # fmt: skip
     axis.set(xlabel="", ylabel="")
-    axis.tick_params(axis="x", rotation=40, length=0)
-    for label in axis.get_xticklabels():
-        label.set_horizontalalignment("right")
+    axis.tick_params(axis="x", length=0)
+    axis.set_xticks(axis.get_xticks(), axis.get_xticklabels(), rotation=40, ha="right")
     for row, (query, taken) in enumerate(top.index):
         for place, label in ((-0.9, query), (-0.35, taken)):
             example = next(index for index, of_image in sorted(kept.labels.items()) if of_image[0] == label)
@@ -128,13 +124,13 @@ def inconsistent_labels(results: Results) -> Drawing:
     found = results.synthetic("inconsistent_labels")
     columns = int(found["kind"].value_counts().max())
     made, axes = figure(len(ALIKE), columns, width=PAGE, height=1.95)
-    for row, (kind, title) in enumerate(ALIKE.items()):
-        pairs = found[found["kind"] == kind].to_dict("records")
-        for axis in axes[row, len(pairs) :]:
+    for row, (kind, title) in zip(axes, ALIKE.items(), strict=True):
+        pairs = where(found, kind=kind).to_dict("records")
+        for axis in row[len(pairs) :]:
             axis.set_axis_off()
-        for axis, pair in zip(axes[row], pairs, strict=False):
+        for axis, pair in zip(row, pairs, strict=False):
             _draw_pair(axis, pair)
-        axes[row, 0].set_ylabel(title)
+        row[0].set_ylabel(title)
     first = found.iloc[0]
     share = 100 * first["with a twin"] / first["images"]
     largest = 100 * found["difference"].max()
@@ -157,16 +153,15 @@ def _draw_pair(axis: Axes, pair: dict) -> None:
     axis.set(xticks=[], yticks=[])
     axis.axvline(side + side / 16, color="0.7", linewidth=0.6)
     axis.spines[["top", "right"]].set_visible(True)
-    for spine in axis.spines.values():
-        spine.set_color("0.7")
+    axis.spines[:].set_color("0.7")
+    text: dict[str, Any] = {
+        "transform": axis.transAxes,
+        "ha": "center",
+        "va": "top",
+        "fontsize": 5.5,
+        "linespacing": 1.05,
+    }
     for place, which in ((0.25, "first"), (0.75, "second")):
-        text: dict[str, Any] = {
-            "transform": axis.transAxes,
-            "ha": "center",
-            "va": "top",
-            "fontsize": 5.5,
-            "linespacing": 1.05,
-        }
         axis.text(place, -0.05, short(pair[which]), **text)
 
 

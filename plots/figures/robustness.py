@@ -12,7 +12,7 @@ from plots import style
 from plots.catalogue import made_from
 from plots.data import Results, datasets, finished, where
 from plots.figures._drawing import PAGE, Drawing, figure, percent_axis
-from plots.figures._lines import close, draw_lines, even_axis, final_runs, method_lines, panels, unless_alone, words
+from plots.figures._lines import close, draw_lines, final_runs, method_lines, panels_by, unless_alone, words
 
 METRIC = "test/R@1"
 CONDITIONS = {
@@ -26,7 +26,7 @@ DISTRACTORS = re.compile(r"distractors(\d+)/R@1")  # how many there are for each
 @made_from("robustness")
 def robustness(frame: pd.DataFrame, results: Results) -> Drawing:
     """R@1 under label noise, image noise and with fewer training classes, by method (robustness in the paper)."""
-    runs = final_runs(frame, "robustness", METRIC)
+    runs = final_runs(frame, METRIC)
     names = datasets(finished(runs))
     made, axes = figure(len(names), 3, width=PAGE, height=2.2 * len(names) + 0.35, sharey="row")
     methods = style.ordered(finished(runs)["method"])
@@ -41,7 +41,7 @@ def robustness(frame: pd.DataFrame, results: Results) -> Drawing:
         percent_axis(row[0].yaxis, unless_alone(names, dataset) + "test R@1")
     lost = [f"{key.replace('_', ' ')}: {told}" for key in CONDITIONS if (told := _lost(runs, methods, key))]
     what = f"Points of R@1 lost from the mildest to the harshest condition (below 0: won): {'; '.join(lost)}."
-    return close(made, axes[0, 0], len(methods), words("robustness", results.scale, runs, what))
+    return close(made, len(methods), words(runs, what))
 
 
 def _only(runs: pd.DataFrame, key: str) -> pd.DataFrame:
@@ -62,28 +62,25 @@ def _lost(runs: pd.DataFrame, methods: list[str], key: str) -> str:
 def distractors(frame: pd.DataFrame, results: Results) -> Drawing:
     """R@1 as the gallery grows by images of no query's class, a line per method."""
     protocol = "validation" if "validation" in set(frame["protocol"]) else "test"
-    runs = final_runs(frame, "distractors", METRIC, protocol=protocol)
+    runs = final_runs(frame, METRIC, protocol=protocol)
     sizes = {name: 1 + int(found[1]) for name in runs if (found := DISTRACTORS.fullmatch(str(name)))}
     sizes = {name: size for name, size in sizes.items() if runs[name].notna().any()} | {METRIC: 1}
     if len(sizes) < 2:
         lacking = "no run of study 'distractors' was judged in a larger gallery"
         raise UserError(f"{lacking} ({results.command('distractors')})")
-    points = finished(runs).melt(["dataset", "method", "seed"], list(sizes), var_name="metric", value_name="R@1")
+    about = ["dataset", "method", "seed", "status"]
+    points = finished(runs).melt(about, list(sizes), var_name="metric", value_name="R@1")
     points = points.assign(size=points["metric"].map(sizes)).dropna(subset=["R@1"])
-    made, axes = panels(runs, height=2.6, legend_rows=3)
-    for dataset, axis in axes.items():
-        places = even_axis(axis, points["size"].unique(), "size of the gallery (times)")
-        lines = method_lines(style.ordered(points["method"]))
-        draw_lines(axis, where(points, dataset=dataset), "size", "R@1", lines, 0.3, places)
-        percent_axis(axis.yaxis, "test R@1")
+    lines = method_lines(style.ordered(points["method"]))
+    made = panels_by(points, "size", "size of the gallery (times)", lines, width=0.3, height=2.96, metric="R@1")
     means = points.groupby(["dataset", "method", "size"])["R@1"].mean().unstack()
     lost = 100 * (means[means.columns.min()] - means[means.columns.max()])
     told = [
-        f"{style.title(method)}{f' on {style.place(dataset)}' if len(axes) > 1 else ''} {value:.1f}"
+        f"{style.title(method)}{f' on {style.place(dataset)}' if len(made.axes) > 1 else ''} {value:.1f}"
         for (dataset, method), value in lost.sort_values(kind="stable").items()
     ]
     what = (
         "The gallery is filled up with images of no query's class. "
         f"Points of R@1 lost up to {means.columns.max():g} times its size: {', '.join(told)}."
     )
-    return close(made, next(iter(axes.values())), 3, words("distractors", results.scale, runs, what))
+    return close(made, 3, words(runs, what))

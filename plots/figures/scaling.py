@@ -9,8 +9,8 @@ from benchmark.errors import UserError
 from plots import style
 from plots.catalogue import made_from
 from plots.data import Results, where
-from plots.figures._drawing import PAGE, Drawing, figure
-from plots.figures._lines import close, log_axis
+from plots.figures._drawing import PAGE, Drawing, figure, log_axis
+from plots.figures._lines import close
 
 PANELS = {"seconds": "seconds for value and gradient", "peak_mb": "peak memory (MB)"}
 WRITTEN = {"linestyle": "--", "markerfacecolor": "white"}  # as equations; solid: as they train here
@@ -56,4 +56,4 @@ def scaling(results: Results) -> Drawing:
         f"loss on similarities needs. The fastest of several repetitions on a CPU: {'; '.join(said)}. Memory is that "
         "of the whole process, PyTorch included. No band."
     )
-    return close(made, axes[0, 0], 3, caption)
+    return close(made, 3, caption)

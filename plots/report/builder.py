@@ -12,10 +12,10 @@ from typing import Any
 from benchmark.errors import unknown
 from benchmark.files import replacing
 from benchmark.planning.study import SCALES
-from plots import style
-from plots.data import PAPER_ORDER, Results
+from plots import render, style
+from plots.data import PAPER_ORDER, Results, in_order
 from plots.report import methods, page, retrieval
-from plots.report.collection import Made, Pictures, collect
+from plots.report.collection import Pictures, collect
 from plots.report.runs import Groups, packed
 from plots.tables import _caption as caption
 from plots.tables._audit_warnings import audit_warnings
@@ -25,22 +25,14 @@ from plots.tables.leaderboard import Leaderboard, leaderboards
 
 FIRST = ("main", "main_cub_cars", "main_sop", "main_256", "inshop")  # tables in the paper's order
 LARGEST = 11_500_000  # bytes of the page, as far as thumbnails decide it
-ANALYSES = (
-    "confusions",
-    "protocol_gap",
-    "robustness_slopes",
-    "verdicts",
-    "audit",
-    "summary",
-)  # have sections of their own
+ANALYSES = ("confusions", "protocol_gap", "robustness_slopes", "verdicts", "audit", "summary")  # have own sections
 
 
 @dataclass
 class Content:
-    """What the pages of all scales share."""
+    """What every scale adds to; templates know it by the names of the fields."""
 
     groups: Groups = field(default_factory=Groups)
-    made: list[Made] = field(default_factory=list)
     verdicts: list[dict[str, Any]] = field(default_factory=list)
     flaws: list[dict[str, Any]] = field(default_factory=list)
     tuning: list[dict[str, Any]] = field(default_factory=list)
@@ -67,35 +59,31 @@ def build(
     shown = scales or scales_of(root) or [SCALES[0]]
     first = Results(root, shown[0], data=data)
     of_scales = [first, *(Results(root, scale, first.runs, data) for scale in shown[1:])]
-    content = Content(made=collect(of_scales, {} if drawn is None else drawn))
+    made = collect(of_scales, {} if drawn is None else drawn)
+    content = Content()
     for results in of_scales:
         _add(content, results)
-    grids: dict[str, list[dict[str, Any]]] = {made.name: [] for made in content.made if made.kind == "table"}
-    for made in content.made:
-        for table in made.tables:
-            grids[made.name].append(_grid(table, content, made.scale))
+    grids: dict[str, list[dict[str, Any]]] = {one.name: [] for one in made if one.kind == "table"}
+    for one in made:
+        for table in one.tables:
+            grids[one.name].append(_grid(table, content, one.scale))
     runs = packed(content.groups, first.runs)
     seen = {run["spec"].get("method", runs["usual"].get("method")) for run in runs["runs"] if "spec" in run}
     values = _values(grids, content.tuning)
-    told: dict[str, Any] = {
+    told = vars(content) | {
         "scales": shown,
         "rehearsal": [caption.SCALES[scale] for scale in shown if scale in caption.SCALES],
         "live": live,
-        "verdicts": content.verdicts,
-        "flaws": content.flaws,
-        "tables": _ordered([made for made in content.made if made.kind == "table"], grids),
+        "tables": _ordered({one.name: one.about for one in made if one.kind == "table"}, grids),
         "analyses": {name: grids.get(name, []) for name in ANALYSES},
-        "figures": [made for made in content.made if made.picture],
-        "missing": [made for made in content.made if made.reason],
+        "figures": [one for one in made if one.picture],
+        "missing": [one for one in made if one.reason],
         "methods": methods.pages({str(name) for name in seen if name}),
         "filters": values,
-        "open_runs": content.open_runs,
         "count": sum(run["status"] != "missing" for run in runs["runs"]),
         "command": "python -m benchmark reproduce",
         "options": "" if root == Path("results") else f" --results {shlex.quote(str(root))}",
         "data": runs,
-        "tuning": content.tuning,
-        "sources": content.sources,
         "looks": {name: style.look(name).colour for name in values["method"]},
         "titles": {name: style.title(name) for name in values["method"]}
         | {name: title for name in values["dataset"] if (title := style.place(name)) != name},
@@ -142,9 +130,10 @@ def _add(content: Content, results: Results) -> None:
 def _verdict(board: Leaderboard, groups: Groups) -> dict[str, Any]:
     """A leaderboard as a card: the sentences, and every contender with its interval on a common axis."""
     means = {name: board.mean(name) for name in board.ordered()}
+    method = {name: str(board.of(name)["method"].iloc[0]) for name in means}
     # The untrained network is far behind and would press the others together: it may lie off the axis.
-    on_axis = [m for name, m in means.items() if trains(_method(board, name))] or list(means.values())
-    ends = [end for m in on_axis for end in ((m.low, m.high) if m.n > 1 else (m.mean, m.mean))]
+    on_axis = [mean for name, mean in means.items() if trains(method[name])] or list(means.values())
+    ends = [end for m in on_axis for end in ((m.low, m.high) if m.n > 1 else (m.mean,))]
     low, high = min(ends), max(ends)
     span = (high - low) or 1.0
     low, span = low - 0.06 * span, 1.1 * span
@@ -155,8 +144,8 @@ def _verdict(board: Leaderboard, groups: Groups) -> dict[str, Any]:
     rows = [
         {
             "title": board.title(name),
-            "method": _method(board, name),
-            "colour": style.look(_method(board, name)).colour,
+            "method": method[name],
+            "colour": style.look(method[name]).colour,
             "text": f"{mean.mean:.1f}" + (f" ± {mean.half:.1f}" if mean.n > 1 else ""),
             "state": "best" if name == board.best else "open" if name in board.open() else "behind",
             "at": at(mean.mean),
@@ -167,11 +156,7 @@ def _verdict(board: Leaderboard, groups: Groups) -> dict[str, Any]:
         for name, mean in means.items()
     ]
     told = {name: getattr(board, name) for name in ("scale", "dataset", "protocol")}
-    return told | {"studies": [board.study]} | {"place": board.place(), "sentences": board.sentences(), "rows": rows}
-
-
-def _method(board: Leaderboard, name: str) -> str:
-    return str(board.of(name)["method"].iloc[0])
+    return told | {"studies": [board.study], "place": board.place(), "sentences": board.sentences(), "rows": rows}
 
 
 def _grid(table: Table, content: Content, scale: str) -> dict[str, Any]:
@@ -179,32 +164,24 @@ def _grid(table: Table, content: Content, scale: str) -> dict[str, Any]:
     made["id"] = page.slug(f"{scale} {table.name} {table.part}")
     while made["id"] in content.sources:  # names that differ in punctuation only
         made["id"] += "-x"
-    content.sources[made["id"]] = page.sources(table)
+    content.sources[made["id"]] = {"csv": render.as_csv([table]), "latex": render.latex([table])}
     return made
 
 
-def _ordered(made: list[Made], grids: dict[str, list]) -> list[dict[str, Any]]:
+def _ordered(about: dict[str, str], grids: dict[str, list]) -> list[dict[str, Any]]:
     """The tables of the paper, the main comparisons first."""
     names = [name for name in grids if name not in ANALYSES and grids[name]]
-    names.sort(key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name))
-    about = {one.name: one.about for one in made}
-    return [{"name": name, "about": about[name], "grids": grids[name]} for name in names]
+    return [{"name": name, "about": about[name], "grids": grids[name]} for name in in_order(names, FIRST)]
 
 
 def _values(grids: dict[str, list], tuning: list[dict[str, Any]]) -> dict[str, list[str]]:
     """What each filter offers: values of rows that we ran; what only the paper has is one choice, "other"."""
-    found: dict[str, set[str]] = {"dataset": set(), "method": set(), "protocol": set(), "scale": set()}
-    for made in (made for of_name in grids.values() for made in of_name):
-        for row in (row for section in made["sections"] for row in section["rows"]):
-            if any(cell["group"] is not None for cell in row["cells"]):
-                for key, value in row["keys"].items():
-                    found[key].add(value)
-    for one in tuning:
-        for key, values in found.items():
-            values.add(one[key])
-    place = {name: i for i, name in enumerate(PAPER_ORDER)}
+    sections = [section for of_name in grids.values() for made in of_name for section in made["sections"]]
+    rows = [row for section in sections for row in section["rows"]]
+    ran = [row["keys"] for row in rows if any(cell["group"] is not None for cell in row["cells"])]
+    found = {key: {one[key] for one in [*ran, *tuning] if key in one} for key in page.KEYS}
     return {
-        "dataset": sorted(found["dataset"], key=lambda name: (place.get(name, len(place)), name)),
+        "dataset": in_order(found["dataset"], PAPER_ORDER),
         "method": style.ordered(found["method"]),
         "protocol": sorted(found["protocol"]),
         "scale": [scale for scale in SCALES if scale in found["scale"]],

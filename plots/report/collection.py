@@ -3,7 +3,6 @@
 A table or figure is made by itself, so several processes share the work; a folder with little in it is done here.
 """
 
-import base64
 import hashlib
 import io
 import os
@@ -20,7 +19,8 @@ from PIL import Image
 from benchmark.errors import UserError
 from plots.catalogue import Entry, entries
 from plots.data import Results
-from plots.figures._drawing import Drawing, settle, theme
+from plots.figures._drawing import UNDATED, Drawing, settle, theme
+from plots.report.page import data_uri
 from plots.tables._table import Table
 
 DPI = 170  # sharp at twice the width that a figure has in a paper
@@ -125,25 +125,20 @@ def picture(drawing: Drawing) -> Picture:
     with matplotlib.rc_context(theme() | {"pdf.fonttype": 3}):
         settle(drawing.figure)
         raw = io.BytesIO()
-        drawing.figure.savefig(raw, format="png", dpi=DPI, metadata={"Software": None})
+        drawing.figure.savefig(raw, format="png", dpi=DPI, metadata=UNDATED["png"])
         vector = io.BytesIO()
-        nothing = dict.fromkeys(("CreationDate", "ModDate", "Creator", "Producer"))
-        drawing.figure.savefig(vector, format="pdf", metadata=nothing)
+        drawing.figure.savefig(vector, format="pdf", metadata=UNDATED["pdf"])
     image = Image.open(raw).convert("RGB")
     small = io.BytesIO()
     image.quantize(COLOURS, dither=Image.Dither.NONE).save(small, "png", optimize=True)
     pdf = vector.getvalue()
     return Picture(
-        png=_uri("image/png", small.getvalue()),
-        pdf=_uri("application/pdf", pdf) if len(pdf) <= LARGEST_PDF else "",
+        png=data_uri("image/png", small.getvalue()),
+        pdf=data_uri("application/pdf", pdf) if len(pdf) <= LARGEST_PDF else "",
         width=image.width,
         height=image.height,
         caption=drawing.caption.strip(),
     )
-
-
-def _uri(kind: str, content: bytes) -> str:
-    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 
 def state(results: Results, study: str) -> str:

@@ -6,7 +6,6 @@ import ast
 import io
 import json
 import tokenize
-from collections.abc import Hashable
 from typing import Any
 
 import baselines
@@ -24,14 +23,12 @@ def pages(seen: set[str]) -> list[dict[str, Any]]:
 
 
 def page(name: str) -> dict[str, Any]:
-    look = style.look(name)
-    told = {"name": name, "title": style.title(name), "colour": look.colour, "broken": ""}
+    told = {"name": name, "title": style.title(name), "colour": style.look(name).colour, "broken": ""}
     try:
         card = baselines.card(name)
     except UserError as problem:  # runs of a method whose file is gone, or a file that is not finished
         return told | {"broken": str(problem)}
-    text = (baselines.FOLDER / f"{name}.py").read_text(encoding="utf-8")
-    shared = (baselines.FOLDER / "__init__.py").read_text(encoding="utf-8")
+    text, shared = ((baselines.FOLDER / f"{file}.py").read_text(encoding="utf-8") for file in (name, "__init__"))
     comments = _comments(shared) | _comments(text)
     return told | {
         "definition": ast.get_docstring(ast.parse(text)) or "",
@@ -76,17 +73,14 @@ def tuning(results: Results, groups: Groups) -> list[dict[str, Any]]:
         runs = dict(iter(frame[frame["phase"] == "tune"].groupby(by)["run_id"]))
         for key, rows in trials.groupby(by, sort=True):
             dataset, protocol, method, variation = map(str, key)
-            variant = variant_text(json.loads(variation))
+            points = [
+                [row["lr"], rounded(row["score"]), int(row["chosen"]), row["tuned"], row["status"]]
+                for row in rows.to_dict("records")
+            ]
             pictures.append(
                 {
-                    "study": study, "scale": results.scale, "dataset": dataset, "protocol": protocol,
-                    "method": method, "variant": variant, "group": groups.number(runs[key]),
-                    "points": [_point(row) for row in rows.to_dict("records")],
+                    "study": study, "scale": results.scale, "dataset": dataset, "protocol": protocol, "method": method,
+                    "variant": variant_text(json.loads(variation)), "group": groups.number(runs[key]), "points": points,
                 }
             )  # fmt: skip
     return pictures
-
-
-def _point(row: dict[Hashable, Any]) -> list[Any]:
-    """[rate, score or none, chosen, what else was tuned, status]"""
-    return [row["lr"], rounded(row["score"]), int(bool(row["chosen"])), row["tuned"], row["status"]]

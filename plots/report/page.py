@@ -2,15 +2,16 @@
 as grids of cells that know their runs.
 """
 
+import base64
 import json
 import re
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
-from plots import render as text_of
 from plots import style
 from plots.report.runs import Groups
 from plots.tables._table import Cell, Column, Table, judgement, number, signed
@@ -46,22 +47,24 @@ def as_json(value: Any) -> Markup:
     return Markup(text)
 
 
+def data_uri(kind: str, content: bytes) -> str:
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+
+
 def slug(text: str) -> str:
     """A part of an id or file name, whatever the text is."""
     return "".join(c if c.isascii() and c.isalnum() else "-" for c in text).strip("-").lower() or "x"
 
 
 def grid(table: Table, groups: Groups, scale: str) -> dict[str, Any]:
-    """A table: header groups, rows with what filters look at, cells with their runs."""
+    """The fields of a table, with titles over its columns, rows with what filters look at, cells with their runs."""
     notes = table.footnotes()
-    return {
-        "name": table.name,
-        "part": table.part,
+    # A column without a group has no title over it, whatever its neighbours have.
+    spans = [list(span) for _, span in groupby(table.columns, lambda column: column.group or column)]
+    heads = [{"title": span[0].group, "span": len(span)} for span in spans]
+    return vars(table) | {
         "scale": scale,
-        "stub": table.stub,
-        "heads": _heads(table),
-        "columns": table.columns,
-        "caption": table.caption,
+        "heads": heads if any(head["title"] for head in heads) else [],
         "notes": [(mark, text) for text, mark in notes.items()],
         "ran": table.ran,
         "sections": [
@@ -82,16 +85,13 @@ def grid(table: Table, groups: Groups, scale: str) -> dict[str, Any]:
     }
 
 
-def sources(table: Table) -> dict[str, str]:
-    """What can be copied."""
-    return {"csv": text_of.as_csv([table]), "latex": text_of.latex([table])}
-
-
 def cell(cell: Cell, column: Column, notes: dict[str, str], groups: Groups) -> dict[str, Any]:
     """The parts that `plots.tables._table.shown` joins into one text, apart, so that each can have its look."""
-    told: dict[str, Any] = {"marks": [notes[note] for note in cell.notes]}
-    told["group"] = groups.number(cell.run_ids)
-    told["sort"] = cell.text if column.text or cell.value is None else repr(cell.value)
+    told: dict[str, Any] = {
+        "marks": [notes[note] for note in cell.notes],
+        "group": groups.number(cell.run_ids),
+        "sort": cell.text if column.text or cell.value is None else repr(cell.value),
+    }
     if cell.text or cell.value is None:
         return told | {"text": cell.text or ("–" if cell.missing else "")}
     told |= {"text": number(cell.value, column.digits), "best": cell.best, "tied": cell.tied}
@@ -100,19 +100,5 @@ def cell(cell: Cell, column: Column, notes: dict[str, str], groups: Groups) -> d
     if cell.change is not None:
         told |= {"change": signed(cell.change, column.digits), "sign": "up" if cell.change >= 0 else "down"}
     if cell.difference is not None:
-        told["difference"] = judgement(cell, column)
-        told["verdict"] = cell.verdict
+        told |= {"difference": judgement(cell, column), "verdict": cell.verdict}
     return told
-
-
-def _heads(table: Table) -> list[dict[str, Any]]:
-    """The line of titles over several columns: title and how many; none where no column has one."""
-    if not any(column.group for column in table.columns):
-        return []
-    spans: list[dict[str, Any]] = []
-    for column in table.columns:
-        if spans and column.group and spans[-1]["title"] == column.group:
-            spans[-1]["span"] += 1
-        else:
-            spans.append({"title": column.group, "span": 1})
-    return spans

@@ -3,10 +3,8 @@
 Thumbnails are shared by all methods, in one picture a data set (a sprite); without the data, names stand in their place.
 """
 
-import base64
 import io
 import math
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,6 +12,7 @@ from PIL import Image
 
 from plots import style
 from plots.data import Results
+from plots.report.page import data_uri
 from plots.retrieved import Album, Retrieved, retrieved
 
 SIDE = 56  # pixels of a thumbnail
@@ -44,7 +43,8 @@ def _place(kept: Retrieved, tiles: dict[int, int], images: int) -> dict[str, Any
             continue
         tiles |= {index: len(tiles) + i for i, index in enumerate(new)}
         queries.append(place)
-    used = sorted({*(int(kept.queries[q]) for q in queries), *_found(kept, queries)}, key=tiles.__getitem__)
+    found = {int(index) for name in kept.methods for q in queries for index in kept.first(name)[q]}
+    used = sorted(found | {int(kept.queries[q]) for q in queries}, key=tiles.__getitem__)
     classes = sorted({kept.labels[index][0] for index in used})
     return {
         "scale": kept.scale,
@@ -65,10 +65,6 @@ def _place(kept: Retrieved, tiles: dict[int, int], images: int) -> dict[str, Any
     }
 
 
-def _found(kept: Retrieved, queries: Iterable[int]) -> set[int]:
-    return {int(index) for name in kept.methods for q in queries for index in kept.first(name)[q]}
-
-
 def _sprite(album: Album, indices: list[int]) -> dict[str, Any]:
     """All thumbnails of a data set as one picture in a data URI."""
     rows = math.ceil(len(indices) / ACROSS)
@@ -77,11 +73,9 @@ def _sprite(album: Album, indices: list[int]) -> dict[str, Any]:
         top, left = place // ACROSS * SIDE, place % ACROSS * SIDE
         sheet[top : top + SIDE, left : left + SIDE] = album.thumbnail(index, SIDE)
     image, out = Image.fromarray(sheet), io.BytesIO()
-    grey = bool((sheet[..., 0] == sheet[..., 1]).all() and (sheet[..., 1] == sheet[..., 2]).all())
-    if grey:
-        image.convert("L").quantize(GREY).save(out, "png", optimize=True)
+    kind = "png" if (sheet == sheet[..., :1]).all() else "jpeg"
+    if kind == "png":  # grey
+        image.convert("L").quantize(GREY).save(out, kind, optimize=True)
     else:
-        image.save(out, "jpeg", quality=PHOTO, optimize=True)
-    kind = "png" if grey else "jpeg"
-    picture = f"data:image/{kind};base64,{base64.b64encode(out.getvalue()).decode()}"
-    return {"dataset": album.dataset, "rows": rows, "picture": picture}
+        image.save(out, kind, quality=PHOTO, optimize=True)
+    return {"dataset": album.dataset, "rows": rows, "picture": data_uri(f"image/{kind}", out.getvalue())}

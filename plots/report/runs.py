@@ -34,8 +34,7 @@ def packed(groups: Groups, frame: pd.DataFrame) -> dict[str, Any]:
     """Everything that the dialog of a cell shows, for the runs of all groups."""
     wanted = list(dict.fromkeys(run_id for group in groups.numbers for run_id in group))
     place = {run_id: i for i, run_id in enumerate(wanted)}
-    known = frame[frame["run_id"].isin(place)].set_index("run_id")
-    rows = {str(run_id): row for run_id, row in zip(known.index, known.to_dict("records"), strict=True)}
+    rows = {row["run_id"]: row for row in frame[frame["run_id"].isin(place)].to_dict("records")}
     specs = {run_id: _spec(row) for run_id, row in rows.items()}
     usual = _usual(list(specs.values()))
     metrics = [str(name) for name in frame.columns if str(name).startswith(METRICS) and "/" in str(name)]
@@ -61,12 +60,9 @@ def _spec(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _usual(specs: list[dict[str, Any]]) -> dict[str, Any]:
     """The most frequent value of each field that all runs have."""
-    usual = {}
-    for name in specs[0] if specs else []:
-        if all(name in spec for spec in specs):
-            told = pd.Series([json.dumps(spec[name]) for spec in specs]).mode().iloc[0]
-            usual[name] = json.loads(told)
-    return usual
+    shared = [name for name in specs[0] if all(name in spec for spec in specs)] if specs else []
+    told = {name: pd.Series([json.dumps(spec[name]) for spec in specs]).mode().iloc[0] for name in shared}
+    return {name: json.loads(text) for name, text in told.items()}
 
 
 def _run(

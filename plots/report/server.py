@@ -5,7 +5,6 @@
 
 import threading
 import time
-from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -16,10 +15,8 @@ from plots.report.collection import Pictures
 HOST = "127.0.0.1"
 
 
-def serve(
-    root: Path, scales: list[str], port: int, ready: Callable[[int], None] | None = None, data: Path = Path("data")
-) -> None:  # fmt: skip
-    """Serves until it is stopped with Ctrl-C; `ready` is told the port."""
+def serve(root: Path, scales: list[str], port: int, data: Path) -> None:
+    """Serves until it is stopped with Ctrl-C."""
     drawn: Pictures = {}
     turn = threading.Lock()  # matplotlib draws one figure at a time
 
@@ -57,6 +54,4 @@ def serve(
         raise UserError(f"cannot use port {port} ({problem.strerror}); try --port 0 for any free one") from None
     with server:
         print(f"http://{HOST}:{server.server_address[1]}/ (Ctrl-C to stop)", flush=True)
-        if ready is not None:
-            ready(int(server.server_address[1]))
         server.serve_forever()

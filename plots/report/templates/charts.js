@@ -5,9 +5,12 @@ function shape(parent, name, attributes, text) {
   const made = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   if (text !== undefined) made.textContent = text;
-  parent.append(made);
+  parent?.append(made);
   return made;
 }
+
+const toned = (colour) => `oklch(from ${colour} max(l, var(--lift)) c h)`;  // light enough for a dark page
+const finite = ([a, b]) => Number.isFinite(a) && Number.isFinite(b);
 
 // Round steps that divide a range into about so many parts.
 function ticks(low, high, about) {
@@ -32,8 +35,7 @@ const plain = (value) => (Math.abs(value) >= 1000 || (value && Math.abs(value) <
 // lines: [{points: [[x, y], …], colour, dash, marks: bool, title}], stars and crosses: [{x, y, colour, title}]
 function chart({ lines, stars = [], crosses = [], x, y, label, log = false, width = 270, height = 165 }) {
   const left = 40, right = 8, top = 18, bottom = 30;
-  const all = [...lines.flatMap((line) => line.points), ...stars.map((s) => [s.x, s.y])]
-    .filter(([a, b]) => Number.isFinite(a) && Number.isFinite(b));
+  const all = [...lines.flatMap((line) => line.points), ...stars.map((s) => [s.x, s.y])].filter(finite);
   const xs = [...all.map((p) => p[0]), ...crosses.map((c) => c.x)], ys = all.map((p) => p[1]);
   let [x0, x1] = [Math.min(...xs), Math.max(...xs)], [y0, y1] = [Math.min(...ys), Math.max(...ys)];
   if (!ys.length) [y0, y1] = [0, 1];
@@ -43,10 +45,7 @@ function chart({ lines, stars = [], crosses = [], x, y, label, log = false, widt
   const scale = log ? Math.log10 : (v) => v;
   const px = (v) => left + ((scale(v) - scale(x0)) / (scale(x1) - scale(x0))) * (width - left - right);
   const py = (v) => height - bottom - ((v - y0) / (y1 - y0)) * (height - top - bottom);
-  const svg = document.createElementNS(SVG, "svg");
-  for (const [key, value] of Object.entries({ viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label })) {
-    svg.setAttribute(key, value);
-  }
+  const svg = shape(null, "svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label });
   for (const at of ticks(y0, y1, 4)) {
     shape(svg, "line", { x1: left, x2: width - right, y1: py(at), y2: py(at), class: "grid" });
     shape(svg, "text", { x: left - 4, y: py(at) + 4, "text-anchor": "end" }, plain(at));
@@ -59,14 +58,13 @@ function chart({ lines, stars = [], crosses = [], x, y, label, log = false, widt
   shape(svg, "text", { x: width - right, y: height - 3, "text-anchor": "end" }, x);
   shape(svg, "text", { x: 2, y: 11 }, y);
   for (const line of lines) {
-    const points = line.points.filter(([a, b]) => Number.isFinite(a) && Number.isFinite(b));
-    const style = `stroke:oklch(from ${line.colour} max(l, var(--lift)) c h)`;
-    const path = shape(svg, "polyline", { points: points.map(([a, b]) => `${px(a).toFixed(1)},${py(b).toFixed(1)}`).join(" "), class: "line", style, "stroke-dasharray": line.dash || "none" });
+    const points = line.points.filter(finite), at = points.map(([a, b]) => `${px(a).toFixed(1)},${py(b).toFixed(1)}`).join(" ");
+    const path = shape(svg, "polyline", { points: at, class: "line", style: `stroke:${toned(line.colour)}`, "stroke-dasharray": line.dash || "none" });
     if (line.title) shape(path, "title", {}, line.title);
-    for (const [a, b] of line.marks ? points : []) shape(svg, "circle", { cx: px(a), cy: py(b), r: 2.2, style: style.replace("stroke", "fill") });
+    for (const [a, b] of line.marks ? points : []) shape(svg, "circle", { cx: px(a), cy: py(b), r: 2.2, style: `fill:${toned(line.colour)}` });
   }
   for (const one of stars) {
-    const ring = shape(svg, "circle", { cx: px(one.x), cy: py(one.y), r: 6, fill: "none", "stroke-width": 2, style: `stroke:oklch(from ${one.colour} max(l, var(--lift)) c h)` });
+    const ring = shape(svg, "circle", { cx: px(one.x), cy: py(one.y), r: 6, fill: "none", "stroke-width": 2, style: `stroke:${toned(one.colour)}` });
     shape(ring, "title", {}, one.title);
   }
   for (const one of crosses) {

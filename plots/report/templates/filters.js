@@ -3,7 +3,7 @@ const KEYS = ["dataset", "method", "protocol", "scale"];
 const OTHER = "\u0000";  // values that only published rows have: one choice
 
 function prepareFilters() {
-  const form = document.getElementById("filters");
+  const form = document.getElementById("filters"), find = document.getElementById("find");
   const items = [...document.querySelectorAll("main [data-dataset], main [data-method], main [data-protocol], main [data-scale]")];
   const holders = [...document.querySelectorAll("main .holder")].reverse();  // inner ones first
   const offered = {}, boxes = {};
@@ -32,7 +32,7 @@ function prepareFilters() {
       filter.querySelector(".state").textContent = all ? "all" : `${chosen[key].size} of ${boxes[key].length}`;
       filter.classList.toggle("on", !all);
     }
-    const words = document.getElementById("find").value.trim().toLowerCase();
+    const words = find.value.trim().toLowerCase();
     const fits = (item) => KEYS.every((key) => {
       const value = item.dataset[key];
       return value === undefined || !boxes[key].length || chosen[key].has(offered[key].has(value) ? value : OTHER);
@@ -52,7 +52,7 @@ function prepareFilters() {
 
   // Reloading while a study runs must not lose the choice; a browser without storage just forgets it.
   function remember() {
-    const state = { find: document.getElementById("find").value };
+    const state = { find: find.value };
     for (const key of KEYS) state[key] = boxes[key].filter((box) => !box.checked).map((box) => box.value);
     try { sessionStorage.setItem("filters", JSON.stringify(state)); } catch { /* private window */ }
   }
@@ -60,7 +60,7 @@ function prepareFilters() {
   function recall() {
     try {
       const state = JSON.parse(sessionStorage.getItem("filters"));
-      document.getElementById("find").value = state.find;
+      find.value = state.find;
       for (const key of KEYS) for (const box of boxes[key]) box.checked = !state[key].includes(box.value);
     } catch { /* nothing to recall */ }
   }

@@ -4,19 +4,18 @@ function tuningPicture(one) {
   const seen = one.points.filter(([, score]) => score !== null);
   for (const [lr, score] of seen) best.set(lr, Math.max(best.get(lr) ?? -Infinity, score));
   const line = { points: [...best].sort((a, b) => a[0] - b[0]).map(([lr, score]) => [lr, 100 * score]), colour };
-  const dots = { points: [], colour, marks: true };
   const told = ([lr, score, , tuned, status]) => `lr ${plain(lr)}${tuned === "{}" ? "" : ` ${tuned}`}: ${score === null ? status : percent(score)}`;
   const svg = chart({
-    lines: [line, ...seen.map(([lr, score]) => ({ ...dots, points: [[lr, 100 * score]] }))],
+    lines: [line, ...seen.map(([lr, score]) => ({ points: [[lr, 100 * score]], colour, marks: true }))],
     stars: seen.filter((point) => point[2]).map((point) => ({ x: point[0], y: 100 * point[1], colour, title: `chosen: ${told(point)}` })),
     crosses: one.points.filter(([, score]) => score === null).map((point) => ({ x: point[0], title: told(point) })),
     x: "learning rate", y: "score (%)", log: true, label: `Score against learning rate: ${one.points.map(told).join("; ")}`,
   });
   const button = element("button", { type: "button" }, `${one.points.length} trials`);
-  const title = [about.titles[one.method] || one.method, "tuning", one.study, about.titles[one.dataset] || one.dataset, `protocol ${one.protocol}`, one.variant].filter(Boolean).join(", ");
+  const place = [about.titles[one.dataset] || one.dataset, `protocol ${one.protocol}`, one.variant].filter(Boolean);
+  const title = [about.titles[one.method] || one.method, "tuning", one.study, ...place].join(", ");
   button.addEventListener("click", () => openRuns(one.group, title, ""));
-  const words = [one.study, one.scale, about.titles[one.dataset] || one.dataset, `protocol ${one.protocol}`, one.variant].filter(Boolean).join(" · ");
-  const made = element("figure", {}, svg, element("figcaption", {}, `${words} `, button));
+  const made = element("figure", {}, svg, element("figcaption", {}, `${[one.study, one.scale, ...place].join(" · ")} `, button));
   for (const key of KEYS) made.dataset[key] = one[key];
   return made;
 }

@@ -43,6 +43,10 @@ function prepareRetrieval() {
   // One rule a data set: the picture stands once in memory, however many tiles show a part of it.
   document.head.append(element("style", {}, sprites.map((one, i) => `.sprite-${i} { background-image: url("${one.picture}"); background-size: ${100 * across}% ${100 * one.rows}%; }`).join("\n")));
   const fill = (select, options, chosen) => select.replaceChildren(...options.map(([value, text]) => element("option", value === chosen ? { value, selected: "" } : { value }, text)));
+  const chosen = () => {
+    const of = places[form.place.value];
+    return [of, ...[form.a, form.b].map((select) => of.methods.find((one) => one.name === select.value))];
+  };
   let order = [], shown = 0;
 
   function choosePlace() {
@@ -56,7 +60,7 @@ function prepareRetrieval() {
   }
 
   function draw() {
-    const of = places[form.place.value], [a, b] = ["a", "b"].map((key) => of.methods.find((one) => one.name === form[key].value));
+    const [of, a, b] = chosen();
     const hits = (method, at) => method.found[at].reduce((sum, index, rank) => sum + (grade(of, of.queries[at], index) === "right") / (rank + 1), 0);
     order = of.queries.map((query, at) => [at, Math.abs(hits(a, at) - hits(b, at))])
       .filter(([at]) => !form.class.value || String(of.labels[of.queries[at]][0]) === form.class.value)
@@ -67,7 +71,7 @@ function prepareRetrieval() {
   }
 
   function show() {
-    const of = places[form.place.value], [a, b] = ["a", "b"].map((key) => of.methods.find((one) => one.name === form[key].value));
+    const [of, a, b] = chosen();
     for (const [at] of order.slice(shown, shown + SOME)) {
       const query = of.queries[at], asked = element("div", { class: "asked" }, tile(of, query, "", ", query"), ` ${of.names[of.labels[query][0]]}`);
       list.append(element("li", {}, asked, strip(of, a, at), strip(of, b, at)));
@@ -87,11 +91,7 @@ function prepareRetrieval() {
     const mine = [...from.closest(".strip").querySelectorAll(".tile")], place = mine.indexOf(from);
     const strips = [...list.querySelectorAll(".strip")], row = strips.indexOf(from.closest(".strip"));
     const next = step ? mine[place + step] : strips[row + jump]?.querySelectorAll(".tile")[place];
-    if (!next) return;
-    event.preventDefault();
-    from.setAttribute("tabindex", "-1");
-    next.setAttribute("tabindex", "0");
-    next.focus();
+    if (next) moveFocus(event, from, next);
   });
   choosePlace();
 }

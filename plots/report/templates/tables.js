@@ -48,6 +48,14 @@ function openCell(button) {
   openRuns(Number(button.dataset.g), [`${name}${column}: ${holder.dataset.title}`, section].filter(Boolean).join(", "), metric);
 }
 
+// The one that has the focus is the one in the tab order.
+function moveFocus(event, from, next) {
+  event.preventDefault();
+  from.setAttribute("tabindex", "-1");
+  next.setAttribute("tabindex", "0");
+  next.focus();
+}
+
 // One cell of each table is in the tab order; arrow keys go from there.
 function prepareCells(table) {
   table.querySelector("button.cell")?.setAttribute("tabindex", "0");
@@ -61,13 +69,7 @@ function prepareCells(table) {
       [r, c] = [r + steps[0], c + steps[1]];
       if (!rows[r] || !rows[r].cells[c]) return;
       const next = rows[r].cells[c].querySelector("button.cell");
-      if (next) {
-        event.preventDefault();
-        from.setAttribute("tabindex", "-1");
-        next.setAttribute("tabindex", "0");
-        next.focus();
-        return;
-      }
+      if (next) return moveFocus(event, from, next);
     }
   });
 }
