@@ -62,12 +62,16 @@ def _markdown(table: Table) -> str:
         return f"| {' | '.join(cells)} |"
 
     lines = [f"### {table.name}: {table.part}" if table.part else f"### {table.name}", ""]
-    lines += [_escape_markdown(" ".join(table.caption)), "", line(map(_escape_markdown, table.titles()))]
+    lead, rest = (
+        _escape_markdown(" ".join(part)) for part in (table.caption[: table.lead], table.caption[table.lead :])
+    )
+    lines += [lead, "", line(map(_escape_markdown, table.titles()))]
     lines += [line([":--", *(":--" if column.text else "--:" for column in table.columns)])]
     for heading, rows in _sections(table, _escape_markdown, text, "<sup>{}</sup>".format):
         lines += [f"| *{_escape_markdown(heading)}* |" + " |" * len(table.columns)] if heading else []
         lines += map(line, rows)
     lines += ["", *(f"<sup>{mark}</sup> {_escape_markdown(note)}  " for note, mark in table.footnotes().items())]
+    lines += ["", rest] if table.footnotes() else [rest]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -99,7 +99,8 @@ class Part:
         sections = [self._section(*key) for key in found]
         columns = self._columns([row for section in sections for row in section.rows])
         table = Table(self.name, self.dataset, columns, tuple(sections), (), self.layout.stub)
-        return dataclasses.replace(table, caption=self._caption(table, [key[1] for key in found]))
+        lead, end = self._caption(table, [key[1] for key in found])
+        return dataclasses.replace(table, caption=(*lead, *end), lead=len(lead))
 
     def _columns(self, rows: list[Row]) -> tuple[Column, ...]:
         """Measures that we or the paper have on this data set, each with the paper's if there is one."""
@@ -189,7 +190,8 @@ class Part:
     def _words(self, variant: str) -> str:
         return self.layout.titles.get(variant) or caption.variant(variant)
 
-    def _caption(self, table: Table, protocols: list[str]) -> tuple[str, ...]:
+    def _caption(self, table: Table, protocols: list[str]) -> tuple[list[str], list[str]]:
+        """What the table shows, and how to read it."""
         name, scale, done = self.name, self.results.scale, finished(self.runs)
         keys = {column.key for column in table.columns}
         metrics = [m.metric for m in self.layout.measures if m.column.key in keys]
@@ -197,20 +199,20 @@ class Part:
         rows = f"{len(methods)} methods"
         if len(methods) == 1:
             rows = f"{len({row.title for row in table.rows()})} variants of {style.title(*methods)}"
-        lines = [f"Study {name}: {caption.headline(self.dataset, metrics, rows, done)}", caption.notes(name, scale)]
+        lead = [f"Study {name}: {caption.headline(self.dataset, metrics, rows, done)}", caption.notes(name, scale)]
         if self.runs.empty:
             again = f"python -m benchmark run {name} --scale paper"
-            lines.append(f"Not run at scale {scale}: the paper's numbers stand alone ({again}).")
+            lead.append(f"Not run at scale {scale}: the paper's numbers stand alone ({again}).")
             if name in self.results.repeats:
-                lines.append(f"The runs of this study at this scale are those of {self.results.repeats[name]}.")
-        lines += [f"Setting {name}: {caption.setting(runs, self.vary)}" for name, runs in done.groupby("setting")]
+                lead.append(f"The runs of this study at this scale are those of {self.results.repeats[name]}.")
+        lines = [f"Setting {name}: {caption.setting(runs, self.vary)}" for name, runs in done.groupby("setting")]
         if len(done):
             lines += [caption.protocol(name, self.runs) for name in dict.fromkeys(protocols)]
             lines += [caption.INTERVAL, caption.ceiling(done), caption.absent(done), caption.devices(done)]
             lines += [self.layout.note, caption.scale(scale)]
         if any(column.title == "paper" for column in table.columns):
             lines.append(f"{caption.PAPER} Source: {', '.join(self.paper['source'].unique())}.")
-        return tuple(filter(None, lines))
+        return [*filter(None, lead)], [*filter(None, lines)]
 
 
 def _place(key: tuple[str, str, str]) -> tuple:

@@ -80,6 +80,7 @@ class Table:
     sections: tuple[Section, ...]
     caption: tuple[str, ...]  # sentences
     stub: str = "Method"  # the title of the first column
+    lead: int = 1  # sentences that say what it shows and found; the others, how to read it and how it was made
 
     def rows(self) -> list[Row]:
         return [row for section in self.sections for row in section.rows]

@@ -91,15 +91,12 @@ def _table(study: str, alike: list[str], results: Results) -> Table:
     count = sum(one.level == "warning" for one in found)
     same = _same(sections)
     shared = ", ".join(f"{column.title} {text}" for column, text in same.items())
-    words = (
-        f"Fairness audit of study {study}: {count or 'no'} warning{'' if count == 1 else 's'}.",
-        *caption.same_runs(alike),
-        *map(str, found),
-        *([f"Every method: {shared}."] if shared else []),
-        CAPTION,
-        caption.scale(results.scale),
+    words = [f"Fairness audit of study {study}: {count or 'no'} warning{'' if count == 1 else 's'}."]
+    words += [*caption.same_runs(alike), *map(str, found)]
+    end = [*([f"Every method: {shared}."] if shared else []), CAPTION, caption.scale(results.scale)]
+    return Table(
+        "audit", study, tuple(c for c in COLUMNS if c not in same), tuple(sections), (*words, *end), lead=len(words)
     )
-    return Table("audit", study, tuple(c for c in COLUMNS if c not in same), tuple(sections), words)
 
 
 def _same(sections: list[Section]) -> dict[Column, str]:

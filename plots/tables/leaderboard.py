@@ -201,7 +201,7 @@ def _table(study: str, alike: list[str], dataset: str, found: list[Leaderboard],
     words = [f"Verdicts on study {study}, data set {dataset}.", *caption.same_runs(alike)]
     words += [f"{board.place()}: {' '.join(board.sentences())}" for board in found[:4]]
     end = (*CAPTION, caption.scale(scale))
-    return Table("verdicts", f"{study}, {dataset}", COLUMNS, tuple(sections), (*words, *end))
+    return Table("verdicts", f"{study}, {dataset}", COLUMNS, tuple(sections), (*words, *end), lead=len(words))
 
 
 def _row(board: Leaderboard, name: str) -> Row:

@@ -63,11 +63,11 @@ def _table(study: str, alike: list[str], dataset: str, runs: pd.DataFrame, scale
     order = style.ordered(runs["method"])
     names = sorted(gaps.index, key=lambda name: (order.index(name.split(SEPARATOR)[0]), name))
     rows = [_row(name, gaps.loc[name], adjusted[name], scores, sides, dataset, scale) for name in names]
-    words = f"The price of selecting on the test set: study {study}, data set {dataset}."
+    words = [f"The price of selecting on the test set: study {study}, data set {dataset}.", *sentences(gaps, scores)]
     end = (*CAPTION, caption.scale(scale))
     return Table(
         "protocol_gap", f"{study}, {dataset}", COLUMNS, (Section("", tuple(rows)),),
-        (words, *sentences(gaps, scores), *caption.same_runs(alike), *end),
+        (*words, *caption.same_runs(alike), *end), lead=len(words),
     )  # fmt: skip
 
 

@@ -59,11 +59,12 @@ def _table(dataset: str, boards: list[Leaderboard], runs: pd.DataFrame, scale: s
     ]
     words = [caption.first_sentence("reality_check", scale)]
     words += [f"{board.place()}: {' '.join(board.sentences())}" for board in boards]
+    lead = len(words)
     words += [caption.INTERVAL, *CAPTION]
     words += [caption.protocol(board.protocol, runs) for board in boards]
     words += [caption.setting(done), caption.scale(scale)]
     sections = (Section("", tuple(rows)), Section("published only, not trained here", tuple(only)))
-    return Table("reality_check", dataset, columns, sections, tuple(words))
+    return Table("reality_check", dataset, columns, sections, tuple(words), lead=lead)
 
 
 def _row(

@@ -72,7 +72,9 @@ def _table(study: str, dataset: str, runs: pd.DataFrame, scale: str) -> Table:
     levels = [f"{one.title} {', '.join(map(one.shown, _levels(scores)))}" for one, _, scores in disturbed(runs)]
     words = (f"Robustness of the methods of study {study}, data set {dataset}.", f"Levels: {'; '.join(levels)}.")
     end = (*CAPTION, caption.scale(scale))
-    return Table("robustness_slopes", f"{study}, {dataset}", (*columns.values(),), tuple(sections), (*words, *end))
+    return Table(
+        "robustness_slopes", f"{study}, {dataset}", (*columns.values(),), tuple(sections), (*words, *end), lead=2
+    )
 
 
 def _levels(scores: Scores) -> list[float]:

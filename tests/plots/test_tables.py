@@ -127,6 +127,10 @@ def test_what_papers_hide_is_printed(tmp_path):
     for told in ("convnet", "embedding 64", "gem pooling", "32 px", "batch norm trained", "batch 128", "93.4"):
         assert told in words
     assert "a rehearsal, not evidence" in words
+    above, below = render.markdown([table]).split("| Method", 1)
+    assert "Study main: R@1" in above
+    assert "Values in percent" not in above
+    assert "Values in percent" in below  # how to read a table stands below it
 
 
 def test_photos_that_were_not_there_are_counted_beside_the_papers_numbers(tmp_path):
