@@ -38,6 +38,8 @@ def robustness(frame: pd.DataFrame, results: Results) -> Drawing:
             axis.set(xlabel=label, xticks=values)
             if key != "train_classes":
                 percent_axis(axis.xaxis)
+            elif (where(runs, dataset=dataset)[key] == 0).any():
+                axis.set_xticks(values, [*(f"{value:g}" for value in values[:-1]), "all"])
         percent_axis(row[0].yaxis, unless_alone(names, dataset) + "test R@1")
     lost = [f"{key.replace('_', ' ')}: {told}" for key in CONDITIONS if (told := _lost(runs, methods, key))]
     what = f"Points of R@1 lost from the mildest to the harshest condition (below 0: won): {'; '.join(lost)}."
@@ -45,8 +47,15 @@ def robustness(frame: pd.DataFrame, results: Results) -> Drawing:
 
 
 def _only(runs: pd.DataFrame, key: str) -> pd.DataFrame:
-    """The runs in which nothing but `key` is unusual; without a limit, the number of classes is the usual one."""
-    return where(runs, **{name: runs[name].mode().iloc[0] for name in CONDITIONS if name != key})
+    """The runs in which nothing but `key` is unusual; without a limit, the number of classes is the usual one.
+
+    0 classes are all there are, which runs do not count: they stand one step beyond the largest number.
+    """
+    mine = where(runs, **{name: runs[name].mode().iloc[0] for name in CONDITIONS if name != key})
+    if key != "train_classes" or not (mine[key] == 0).any():
+        return mine
+    *_, before, most = [0, 0, *sorted(mine[key].unique())]
+    return mine.assign(**{key: mine[key].replace(0, 2 * most - before)})
 
 
 def _lost(runs: pd.DataFrame, methods: list[str], key: str) -> str:

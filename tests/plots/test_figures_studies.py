@@ -88,6 +88,13 @@ def test_a_paper_with_several_data_sets_gets_a_panel_for_each(tmp_path):
     assert "One seed: no bars." in drawing.caption
 
 
+def test_all_classes_stand_right_of_the_largest_number_of_them(tmp_path):
+    rehearse(tmp_path, "robustness", "photos")
+    classes = FOUND["robustness"].produce(Results(tmp_path, "photos")).figure.axes[2]
+    assert [label.get_text() for label in classes.get_xticklabels()] == ["50", "70", "90", "all"]
+    assert classes.get_xticks().tolist() == [50, 70, 90, 110]
+
+
 def test_studies_of_the_same_sweep_share_their_runs(quick):
     """Trained once: otherwise the quick scale would take longer than it may."""
     runs = {name: {spec.run_id for spec in found} for name, found in quick[1].items()}
