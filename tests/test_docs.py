@@ -97,7 +97,7 @@ def test_the_numbers_of_the_readme_are_those_of_the_committed_table():
         cells = [re.sub(r"<sup>.*?</sup>", "", cell).strip() for cell in line.strip("|").split("|")]
         if cells[0].startswith("*protocol"):
             sections.append({})
-        elif "±" in line and sections:
+        elif line.startswith("|") and "±" in line:
             sections[-1][cells[0]] = cells[1]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in readme.splitlines() if "±" in line]
