@@ -29,6 +29,15 @@ def ranked(scores: np.ndarray, grades: np.ndarray) -> np.ndarray:
     return np.array([grades[i] for i in sorted(range(len(scores)), key=functools.cmp_to_key(before))], dtype=int)
 
 
+def chained(scores: np.ndarray) -> bool:
+    """Whether a row has scores that are tied one by one and not as a whole: then no ranking follows from the definition."""
+    for row in np.sort(scores, axis=1):
+        groups = np.split(row, np.flatnonzero(np.diff(row) > TIE) + 1)
+        if any(group[-1] - group[0] > TIE for group in groups):
+            return True
+    return False
+
+
 def query_metrics(scores: np.ndarray, positive: np.ndarray, ks: tuple[int, ...]) -> list[float] | None:
     """R@k …, AP and AP@R of appendix I.3 for one query; None if it has no positive."""
     hits = np.zeros(len(scores), dtype=int)  # in the order of the ranking
