@@ -33,12 +33,14 @@ def measure(area: str, path: Path) -> None:
     rows = []
     for found in importlib.import_module(f"benchmark.bench.{area}").run():
         rows.append(found)
-        print(
-            _line(*("" if x is None else x if isinstance(x, str) else f"{x:,.4g}" for x in found.values())), flush=True
-        )
+        print(_line(*map(_text, found.values())), flush=True)
     with replacing(path) as temporary:
         pd.DataFrame(rows).assign(area=area).to_parquet(temporary)
     print(f"kept as {path}", flush=True)
+
+
+def _text(value: object) -> str:
+    return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value or "")
 
 
 def _line(*texts: str) -> str:

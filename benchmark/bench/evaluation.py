@@ -113,8 +113,8 @@ def _lane(n: int, width: int, repeat: int) -> list[Row]:
     rows = []
     with patch.object(training, "open_dataset", lambda *_: birds), patch.object(training, "open_inputs", inputs):
         for phase in ("tune", "final"):
-            fields = settings.setting("photos", "cub", "contrastive") | {"phase": phase}
-            spec = RunSpec(dataset="cub", method="contrastive", **fields)
+            spec = RunSpec(dataset="cub", method="contrastive", **settings.setting("photos", "cub", "contrastive"))
+            spec = spec.replace(phase=phase, epochs=10, evaluate_every=1)
             once = partial(training.run, spec, data=Path())
             (bare, seconds), peak = _alternating(repeat, partial(_product, x), once, clock=time.process_time)
             name = {"tune": "a trial", "final": "a final run"}[phase]
