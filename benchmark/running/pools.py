@@ -9,6 +9,7 @@ import ipaddress
 import re
 import time
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
@@ -33,21 +34,21 @@ class Death:
     certain: bool = False  # whether it is
 
 
-class Pool:
+class Pool(ABC):
     devices: list[str | None]  # one for each run at a time, where the driver hands them out
 
     def slots(self) -> int:
         """Runs at a time; a cluster may grow and shrink."""
         return len(self.devices)
 
-    def submit(self, function: Callable, *args: Any) -> Future:
-        raise NotImplementedError
+    @abstractmethod
+    def submit(self, function: Callable, *args: Any) -> Future: ...
 
     def death(self, future: Future) -> Death | None:
         """Why its worker ended, if it did."""
         return None
 
-    def close(self, kill: bool) -> None:
+    def close(self, kill: bool) -> None:  # noqa: B027  # most have none to end
         """Ends the workers, with `kill` at once."""
 
 
