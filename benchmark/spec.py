@@ -26,7 +26,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "lane": ("end_to_end", "stage", "frozen"),
     "optimizer": ("adamw", "adam", "sgd"),
     "sampler": ("method", "balanced", "shuffle", "hierarchical"),
-    "precision": ("float32", "amp"),
+    "precision": ("float32", "amp", "bfloat16"),
     "protocol": ("test", "validation"),
     "phase": ("tune", "final"),
 }
@@ -95,7 +95,7 @@ class RunSpec:
     lr_steps: tuple[int, ...] = ()  # epochs at which lr is multiplied by lr_factor
     lr_factor: float = 0.3
     warm_epochs: int = 0  # epochs in which only embedding, projector and proxies train
-    precision: str = "float32"
+    precision: str = "float32"  # amp: mixed, on a graphics card; bfloat16: the backbone alone, on any device
     # judgement
     evaluate_every: int = 1  # epochs between looks at the score, of which the best counts
     ks: tuple[int, ...] = (1, 2, 4, 8)

@@ -81,12 +81,14 @@ def _chunked_features(spec: RunSpec, root: Path, mine: np.ndarray) -> Callable[[
 
 def _stage(root: Path) -> list[Row]:
     whole, alone, step = (_timed(way, STAGE, root, 1) for way in (_whole_step, _stage_alone, _stage_step))
+    short = _timed(_stage_step, STAGE.replace(precision="bfloat16"), root, 1)
     n = STAGE.batch_size
     return [
         row("end-to-end step, ResNet-50 at 128 pixels", n, whole),
         row("forward and backward through layer4 alone", n, alone),
         row("step of the stage lane", n, step, step / alone, "layer4 alone (goal 1.3)"),
         row("step of the stage lane", n, step, step / whole, "the end-to-end step"),
+        row("step of the stage lane in bfloat16", n, short, short / step, "the step in float32"),
     ]
 
 

@@ -99,7 +99,7 @@ PHOTOS: Fields = FROZEN | {  # the paper's backbone, pooling and dimensions [224
 }
 STAGE: Fields = PHOTOS | {  # its last stage is trained too, as far as two cores can: minutes a run
     "lane": "stage", "trainable": "layer4", "image_size": 128, "resize": 146, "batch_norm": "frozen", "batch_size": 64,
-    "lr": 1e-4, "epochs": 6, "batches_per_epoch": 50, "lr_steps": (4,), "evaluate_every": 2,
+    "precision": "bfloat16", "lr": 1e-4, "epochs": 6, "batches_per_epoch": 50, "lr_steps": (4,), "evaluate_every": 2,
 }
 PHOTOS_BY_DATASET: dict[str, Fields] = {  # crops and ranks as published for each
     name: {key: row[key] for key in ("crop_scale", "ks") if key in row}

@@ -44,7 +44,7 @@ RESULT_COLUMNS = {
     "cpu": "string",
     "gpu": "string",
     "device": "string",  # kind: cpu, cuda
-    "precision_used": "string",  # float32 on a CPU, whatever the spec asks for
+    "precision_used": "string",  # what was in effect: on a CPU, amp is float32
     "deterministic": "bool",  # whether the same numbers can be had again on such a machine
     "finished": "string",  # UTC, ISO 8601
 }

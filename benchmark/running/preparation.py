@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from benchmark.errors import UserError
 from benchmark.planning.estimate import in_words
 from benchmark.planning.study import Study
-from benchmark.running import process
+from benchmark.running import process, provenance
 from benchmark.running.pools import Pool
 from benchmark.spec import RunSpec
 
@@ -27,6 +27,7 @@ EVERY = 30.0  # seconds between lines where there is no terminal
 def checked(studies: Collection[Study], specs: Iterable[RunSpec], data: Path) -> list[str]:
     """What runs are made on, a line for each data set; raises what no run could do without, before the first one."""
     import numpy as np
+    import torch
 
     from benchmark.datasets import open_dataset
     from benchmark.seeds import numpy_generator
@@ -34,7 +35,7 @@ def checked(studies: Collection[Study], specs: Iterable[RunSpec], data: Path) ->
     from benchmark.training.training_set import test_indices, training_view, validation_indices
 
     fields = ("dataset", "judged_on", "train_classes", "test_classes", "protocol", "validation_share", "distractors",
-              "sampler", "batch_size", "per_class")  # fmt: skip
+              "sampler", "batch_size", "per_class", "precision")  # fmt: skip
     distinct = {(*(getattr(s, f) for f in fields), s.image_noise > 0): s for s in specs}
     opened = {name: open_dataset(name, data) for name in sorted({spec.dataset for spec in distinct.values()})}
     lines: dict[str, list[str]] = {}
@@ -54,6 +55,9 @@ def checked(studies: Collection[Study], specs: Iterable[RunSpec], data: Path) ->
         if spec.train_classes or spec.test_classes:
             tested = len(np.unique(judged.labels[query, 0]))
             told.append(f"of these classes {view.classes} are trained on and {tested} are tested on")
+        if spec.precision == "bfloat16" and "bf16" not in provenance.cpu() and not torch.cuda.is_available():
+            told.append("warning: this processor names no instructions for bfloat16, without which steps are slow; "
+                        "--set precision=float32 makes other runs, which are not")  # fmt: skip
     return [line for told in lines.values() for line in dict.fromkeys(told)]
 
 

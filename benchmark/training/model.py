@@ -224,6 +224,7 @@ class EmbeddingModel(nn.Module):
         if spec.projector == "linear":
             self.projector = nn.Linear(spec.embedding_dim, spec.projector_dim, bias=False)
             self.out_dim = spec.projector_dim
+        self.bfloat16 = spec.precision == "bfloat16"
         self.batch_norm = spec.batch_norm
         if self.batch_norm == "frozen":
             for layer in self._batch_norms():
@@ -239,8 +240,15 @@ class EmbeddingModel(nn.Module):
                 layer.eval()
         return self
 
+    def maps(self, x: torch.Tensor) -> torch.Tensor:
+        """What the backbone gives; from here on everything is in single precision, unless the trainer mixes."""
+        if not self.bfloat16:
+            return self.backbone(x)
+        with torch.autocast(x.device.type, dtype=torch.bfloat16):
+            return self.backbone(x).float()
+
     def features(self, x: torch.Tensor) -> torch.Tensor:
-        x = self.backbone(x)
+        x = self.maps(x)
         return self.pool(x) if x.ndim == 4 else x
 
     def embed(self, features: torch.Tensor) -> torch.Tensor:
@@ -255,7 +263,7 @@ class EmbeddingModel(nn.Module):
         Resized as its authors do: averaged, and where the sides do not divide, enlarged to four times the grid first. A map
         with fewer cells is taken as it is. Without layer_norm it is the same to embed first and to resize then, as they do.
         """
-        maps = self.backbone(x)
+        maps = self.maps(x)
         if maps.ndim != 4 or maps.shape[2] != maps.shape[3]:
             raise UserError(
                 f"diml compares feature maps and this backbone gives {tuple(maps.shape[1:])} for an image; expected "

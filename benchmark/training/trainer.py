@@ -115,7 +115,7 @@ def train(
 
 def precision(spec: RunSpec, device: torch.device) -> str:
     """What is in effect: mixed precision needs a graphics card."""
-    return spec.precision if device.type == "cuda" else "float32"
+    return "float32" if spec.precision == "amp" and device.type == "cpu" else spec.precision
 
 
 def _record(

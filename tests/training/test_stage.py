@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from PIL import Image
 
 import baselines
@@ -66,6 +67,33 @@ def test_gradients_are_those_of_end_to_end_training_with_the_earlier_stages_froz
         assert torch.allclose(parameter.grad, expected, rtol=2e-2, atol=2e-3 * float(expected.abs().max())), name
         compared += 1
     assert compared >= 3  # the last convolution, the embedding's weight and bias
+
+
+def test_a_stage_in_bfloat16_has_nearly_the_same_gradients_and_its_embeddings_stay_in_single_precision(photos):
+    _, view, inputs, model = opened(photos)
+    short = opened(photos, SPEC.replace(precision="bfloat16"))[3]
+    batch = np.array([0, 1, 4, 5, 8, 9, 10, 11])
+    [maps] = inputs.train(1, [batch])
+    loss = baselines.build("contrastive", num_classes=3, embedding_dim=16)
+    for network in (model, short):
+        network.train()
+        z = network(maps)
+        assert z.dtype == torch.float32
+        assert torch.allclose(z.norm(dim=1), torch.ones(len(batch)), atol=1e-6)
+        loss(z, torch.from_numpy(view.labels[batch])).backward()
+    assert not torch.equal(short(maps), model(maps))  # it is in effect
+    for (name, parameter), other in zip(model.named_parameters(), short.parameters(), strict=True):
+        if parameter.grad is not None:
+            assert other.grad is not None
+            assert other.grad.dtype == torch.float32
+            assert F.cosine_similarity(parameter.grad.flatten(), other.grad.flatten(), dim=0) > 0.999, name
+
+
+def test_a_run_says_in_which_precision_it_was_made(photos):
+    spec = SPEC.replace(dataset=str(photos / "photos"), precision="bfloat16")
+    first, again = (run(spec, data=photos) for _ in range(2))
+    assert (first["status"], first["precision_used"]) == ("ok", "bfloat16")
+    assert (first["curve"], first["metrics"]) == (again["curve"], again["metrics"])
 
 
 def module_views(batch):
