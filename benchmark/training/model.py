@@ -224,7 +224,7 @@ class EmbeddingModel(nn.Module):
         if spec.projector == "linear":
             self.projector = nn.Linear(spec.embedding_dim, spec.projector_dim, bias=False)
             self.out_dim = spec.projector_dim
-        self.bfloat16 = spec.precision == "bfloat16"
+        self.in_bfloat16 = spec.precision == "bfloat16"
         self.batch_norm = spec.batch_norm
         if self.batch_norm == "frozen":
             for layer in self._batch_norms():
@@ -242,7 +242,7 @@ class EmbeddingModel(nn.Module):
 
     def maps(self, x: torch.Tensor) -> torch.Tensor:
         """What the backbone gives; from here on everything is in single precision, unless the trainer mixes."""
-        if not self.bfloat16:
+        if not self.in_bfloat16:
             return self.backbone(x)
         with torch.autocast(x.device.type, dtype=torch.bfloat16):
             return self.backbone(x).float()
