@@ -17,6 +17,8 @@ from PIL import Image, ImageOps
 from benchmark.datasets import at_hand, open_dataset
 from benchmark.datasets._dataset import Dataset, FileSource
 from benchmark.errors import UserError
+from benchmark.results import class_names
+from benchmark.shipped import reference
 from plots import style
 from plots.data import Results, datasets, final, finished
 
@@ -31,6 +33,7 @@ class Album:
     dataset: str
     data: Path
     labels: dict[int, tuple[int, ...]]  # that runs saw: data that say otherwise are others
+    names: tuple[tuple[str, ...], ...] = ()  # of classes, as they were committed with the runs
 
     @cached_property
     def opened(self) -> Dataset | None:
@@ -44,7 +47,8 @@ class Album:
         return found if fits else None
 
     def name(self, level: int, label: int) -> str:
-        return self.opened.names[level][label] if self.opened else f"class {label}"
+        known = self.opened.names if self.opened else self.names
+        return known[level][label] if known else f"class {label}"
 
     def thumbnail(self, index: int, side: int) -> np.ndarray:
         """(side, side, 3): the middle square of the image."""
@@ -138,7 +142,8 @@ def _of(study: str, results: Results, dataset: str, protocol: str, runs: pd.Data
         found.setdefault(row["method"], {})[row["seed"]] = np.array(told["found"])
         cosine.setdefault(row["method"], np.array(told["cosine"]))
     asked = json.loads(runs["spec"].iloc[0])["dataset"]  # with its options: images that were left out have no index
-    album = Album(asked, results.data, labels)
+    names = class_names.read(reference(results.root), str(runs["fingerprint"].iloc[0]))
+    album = Album(asked, results.data, labels, names)
     ids = {str(method): tuple(part["run_id"]) for method, part in runs.groupby("method")}
     return Retrieved(study, results.scale, dataset, protocol, album, queries, labels, found, cosine, ids)
 

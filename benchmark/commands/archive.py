@@ -6,18 +6,24 @@ What lies there counts as done for `run` and is read by tables and figures, so a
 """
 
 import argparse
+import json
 import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmark.commands import _options
 from benchmark.errors import UserError, unknown
 from benchmark.planning.study import SCALES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 PICTURES = ("neighbours", "confused_classes", "not_made")  # photos belong to their authors, and are not handed on
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scale", default="laptop", help=f"{', '.join(SCALES)} (default: laptop)")
-    _options.add(parser, "--results")
+    _options.add(parser, "--data", "--results")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -47,6 +53,7 @@ def execute(args: argparse.Namespace) -> int:
         typed = f"python -m benchmark run all --scale {args.scale} --results {args.results}"
         raise UserError(f"{str(args.results)!r} holds no run of scale {args.scale!r} ({typed})")
     write_table(path, rows)
+    _name_classes(target, rows, args.data)
     for kind, suffix in (("tables", "md"), ("figures", "png")):  # as they were made last; what was not made stays
         for file in sorted((args.results / kind / args.scale).glob(f"*.{suffix}")):
             if file.stem not in PICTURES or args.scale in ("quick", "laptop"):
@@ -54,3 +61,17 @@ def execute(args: argparse.Namespace) -> int:
                 shutil.copyfile(file, target / kind / args.scale / file.name)
     print(f"{path}: {rows.num_rows} runs of {len(ledgers)} studies, {path.stat().st_size / 1e6:.1f} MB")
     return 0
+
+
+def _name_classes(target: Path, rows: "pa.Table", data: Path) -> None:
+    """For data sets whose retrieved images are kept and which do not come with the project, as far as they are at hand."""
+    from benchmark import datasets
+    from benchmark.results import class_names
+
+    told = rows.select(["spec", "fingerprint", "retrieved"]).to_pylist()
+    kept = {(json.loads(row["spec"])["dataset"], row["fingerprint"]) for row in told if len(row["retrieved"] or "") > 2}
+    for name, fingerprint in sorted(kept):
+        if not datasets.embedded(name) and datasets.at_hand(name, data):
+            found = datasets.open_dataset(name, data)
+            if found.fingerprint == fingerprint:
+                class_names.write(target, fingerprint, found.names)

@@ -1,14 +1,18 @@
 """What was retrieved: tables and figures of it show the images that the runs kept, or say that they are not at hand."""
 
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from study_factory import METHODS, write_study
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 from retrieval_factory import neighbours
 
+from benchmark.__main__ import main
+from benchmark.datasets import open_dataset
 from benchmark.errors import UserError
 from plots.catalogue import entries
 from plots.data import Results
@@ -132,3 +136,32 @@ def test_photos_that_were_left_out_do_not_hide_the_others(tmp_path):
     write_study(tmp_path, datasets=("cars?missing=skip",), seeds=1, retrieved=lambda method, seed: cell)
     (one,) = retrieved(Results(tmp_path, "quick", data=tmp_path))
     assert (one.dataset, one.album.dataset) == ("cars", "cars?missing=skip")
+
+
+def test_archived_classes_keep_their_names_where_the_photos_are_not_at_hand(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = ("crow", "lark", "tern", "wren")
+    for name in names:
+        (tmp_path / "birds" / name).mkdir(parents=True)
+        for i in range(2):
+            Image.new("RGB", (8, 8), (i, i, i)).save(tmp_path / "birds" / name / f"{i}.png")
+    birds = open_dataset("./birds", tmp_path)
+    query, near = (int(i) for i in birds.test[:2])
+    labels = {str(i): [int(birds.labels[i, 0])] for i in (query, near)}
+    cell = {"queries": [query], "found": [[near] * 10], "cosine": [[0.5] * 10], "labels": labels}
+    write_study(
+        tmp_path / "results", scale="photos", datasets=("./birds",), seeds=1, separate=True,
+        stored={"fingerprint": birds.fingerprint}, retrieved=lambda method, seed: cell,
+    )  # fmt: skip
+    assert main(["archive", "--scale", "photos", "--data", str(tmp_path)]) == 0
+    shutil.rmtree(tmp_path / "birds")
+
+    def named() -> list[str]:
+        (one,) = retrieved(Results(tmp_path / "results", "photos", data=tmp_path))
+        assert one.album.opened is None
+        return [one.album.name(0, label) for label in range(4)]
+
+    assert named() == list(names)
+    (file,) = (tmp_path / "results" / "reference" / "classes").iterdir()
+    file.write_bytes(file.read_bytes()[:40])  # cut off: as if there were none
+    assert named() == ["class 0", "class 1", "class 2", "class 3"]
