@@ -101,15 +101,15 @@ def card(name: str) -> Card:
     return _read(path, path.stat().st_mtime_ns)
 
 
-def fingerprint(name: str) -> str:
+def fingerprint(name: str, base: object = None) -> str:
     """Of the method's code: its file, the shared parts it is built from and the wrapper around every loss.
 
     What a file says of its method without changing a run (title, source, what is searched) does not count. Of a method on top
-    of another, the default `base` counts; one that a study names instead does not.
+    of another, that one counts too: the `base` that is given, or the default.
     """
     paths = [FOLDER / f"{card(name).name}.py", FOLDER / "_loss.py"]
     prints = [sources.fingerprint(path, FOLDER.parent, without=("benchmark",), aside=TOLD) for path in paths]
-    base = card(name).params.get("base")
+    base = base or card(name).params.get("base")
     prints += [fingerprint(base)] if base in names() else []
     return hashlib.sha256("".join(prints).encode()).hexdigest()[:16]
 

@@ -101,6 +101,20 @@ def test_a_method_on_top_of_another_changes_with_it(tmp_path, monkeypatch):
     assert baselines.fingerprint("s2sd") != before
 
 
+def test_a_method_on_another_base_changes_with_that_one_only(tmp_path, monkeypatch):
+    def prints() -> tuple[str, ...]:
+        return tuple(baselines.fingerprint("s2sd", base) for base in ("multi_similarity", "margin", "triplet"))
+
+    default, margin, triplet = prints()
+    assert default == baselines.fingerprint("s2sd")
+    shutil.copytree(baselines.FOLDER, tmp_path / "baselines", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(baselines, "FOLDER", tmp_path / "baselines")
+    base = tmp_path / "baselines" / "margin.py"
+    base.write_text(base.read_text() + "\nEDITED = 1\n")
+    assert prints()[::2] == (default, triplet)
+    assert prints()[1] != margin
+
+
 def test_nothing_is_run_to_take_a_fingerprint():
     code = "import sys, baselines; baselines.fingerprint('proxy_anchor'); sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

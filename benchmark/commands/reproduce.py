@@ -63,7 +63,7 @@ def again(store: Store, run_id: str, data: Path, executor: str) -> Comparison:
             f"run {run_id} was made from a spec that this version reads differently "
             f"(recipe {stored['recipe']}); use its commit {stored['commit'] or '(not recorded)'}"
         )
-    if spec.code and spec.code != code_of(spec.method, executor):
+    if spec.code and spec.code != code_of(spec.method, spec.params, executor):
         print(f"{run_id}: made by other code of {spec.method} ({spec.code}) than is here now")
     now = work(spec, Job(data=data.absolute(), checkpoints=None, executor=executor, same_code=False))
     return compare(stored, now)

@@ -87,6 +87,8 @@ def checked_tuning(content: Mapping[str, Any], keys: Iterable[str]) -> dict[str,
     for method in search:
         for key, values in table(search, method).items():
             known([key], [*baselines.card(method).params, *FREE], f"value that {method} could tune")
+            if baselines.card(method).params.get(key) in baselines.names():
+                raise UserError(f"tuning.search.{method}.{key}: each method below it is another; name them in [vary]")
             baselines.check_choices(values, f"tuning.search.{method}.{key}")
     return tuning
 

@@ -105,7 +105,7 @@ def resolved(
         if key not in baselines.LATER or value != card.params[key]
     }
     identity = identity or Identity()
-    made_of = {"code": identity.code(method), "data": identity.content(dataset)}
+    made_of = {"code": identity.code(method, typed), "data": identity.content(dataset)}
     if fields.get("weights"):
         made_of["weights"] = pinned_weights(fields.pop("weights"), identity.data)
     names = {"dataset": dataset, "method": method, "protocol": protocol, "params": typed}

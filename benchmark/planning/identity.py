@@ -20,9 +20,9 @@ EXECUTOR = "benchmark.training.run:run"  # what does a run, unless somebody says
 PROJECT = ("benchmark", "baselines", "plots")
 
 
-def code_of(method: str, executor: str = EXECUTOR) -> str:
+def code_of(method: str, params: Mapping[str, object], executor: str = EXECUTOR) -> str:
     """The fingerprint of what makes a run: the method's code, and an executor's that is not the project's own."""
-    own = baselines.fingerprint(method)
+    own = baselines.fingerprint(method, params.get("base"))
     return own if executor == EXECUTOR else f"{own}+{_executor(executor)}"
 
 
@@ -52,10 +52,10 @@ class Identity:
     fetch: bool = False  # whether data that can be downloaded may be
     _known: dict[str, str] = field(default_factory=dict, compare=False)
 
-    def code(self, method: str) -> str:
-        key = f"code {method}"
+    def code(self, method: str, params: Mapping[str, object]) -> str:
+        key = f"code {method} {params.get('base')}"
         if key not in self._known:
-            self._known[key] = code_of(method, self.executor)
+            self._known[key] = code_of(method, params, self.executor)
         return self._known[key]
 
     def content(self, dataset: str) -> str:

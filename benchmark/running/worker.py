@@ -53,7 +53,7 @@ def work(spec: RunSpec, job: Job) -> dict[str, Any]:
     process.reset_peak()
     started = time.perf_counter()
     try:
-        if job.same_code and spec.code and spec.code != (now := code_of(spec.method, job.executor)):
+        if job.same_code and spec.code and spec.code != (now := code_of(spec.method, spec.params, job.executor)):
             raise UserError(
                 f"the code of {spec.method!r} is {now} here and was {spec.code} when the run was planned: an edit "
                 "meanwhile, or a worker with another version of the project; type the same command again"
