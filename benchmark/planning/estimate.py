@@ -6,26 +6,31 @@ from statistics import median
 from benchmark.results.store import KIND, Outcome
 from benchmark.spec import RunSpec
 
+LATEST = 19  # runs that count with the newest one
 Took = tuple[int, float, float]  # batches, seconds of training, and before it
 
 
 class Estimate:
     def __init__(self, outcomes: Iterable[Outcome]) -> None:
         self.seen: dict[tuple, list[Took]] = {}  # by kind, as nearly as it can be had
+        self.latest: list[float] = []  # seconds of what was trained last, other than the outcomes given here
         for outcome in outcomes:
             self.add(outcome)
+        self.latest = []
 
     def add(self, outcome: Outcome) -> None:
         if outcome.status == "ok":
             took = (outcome.batches, outcome.seconds - outcome.preparation, outcome.preparation)
-            for kind in _near(outcome.kind)[: 1 if outcome.batches == 1 else None]:  # the untrained row is all judging
+            for kind in _near(outcome.kind, outcome.batches):
                 self.seen.setdefault(kind, []).append(took)
+            if outcome.batches > 1:
+                self.latest = [*self.latest[-LATEST:], outcome.seconds - outcome.preparation]
 
     def of(self, spec: RunSpec) -> float | None:
         """Seconds for a run, from those of its kind and length, else of its kind; None if nothing like it was ever run."""
         kind = tuple(getattr(spec, name) for name in KIND)
         batches = spec.epochs * max(1, spec.batches_per_epoch)
-        near = [self.seen[one] for one in _near(kind) if one in self.seen]
+        near = [self.seen[one] for one in _near(kind, batches) if one in self.seen]
         for found in near:
             if same := [seconds for length, seconds, _ in found if length == batches]:
                 return median(same) + _preparation(found)
@@ -38,12 +43,20 @@ class Estimate:
         # Most runs of a plan differ in the seed only, so their times are looked up once per kind and length.
         alike = [(*(getattr(spec, name) for name in KIND), spec.epochs, spec.batches_per_epoch) for spec in specs]
         cached = {key: self.of(spec) for key, spec in dict(zip(alike, specs, strict=True)).items()}
-        known = [time for key in alike if (time := cached[key]) is not None]
+        judged = [cached[key] for key in alike if key[-2:] == (1, 1)]  # the untrained rows
+        trained = [cached[key] for key in alike if key[-2:] != (1, 1)]
+        known = [time for time in trained if time is not None]
         if not alike and not waiting:
             return 0.0
-        if 2 * len(known) < len(alike) or not known:
+        usual = known or self.latest
+        if (
+            2 * len(known) < len(trained)
+            or ((trained or waiting) and not usual)
+            or (judged and not (usual or any(judged)))
+        ):
             return None
-        return sum(known) / len(known) * (len(alike) + waiting) / max(1, slots)
+        of_training = sum(usual) / len(usual) * (len(trained) + waiting) if usual else 0.0  # what is tuned is trained
+        return (of_training + sum(time or 0.0 for time in judged)) / max(1, slots)
 
 
 def in_words(seconds: float | None) -> str:
@@ -56,9 +69,13 @@ def in_words(seconds: float | None) -> str:
     return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} days"
 
 
-def _near(kind: tuple) -> tuple[tuple, ...]:
-    """What may stand for a run: its own kind, that of any method, that of any method on any part of the data set."""
-    return kind, kind[:-1], ("part of", kind[0].partition("?")[0], *kind[1:-1])
+def _near(kind: tuple, batches: int) -> tuple[tuple, ...]:
+    """What may stand for a run: its own kind, that of any method, that of any method on any part of the data set.
+
+    For the untrained row, which is all judging, only its own.
+    """
+    others = kind[:-1], ("part of", kind[0].partition("?")[0], *kind[1:-1])
+    return (kind,) if batches == 1 else (kind, *others)
 
 
 def _preparation(found: list[Took]) -> float:

@@ -47,6 +47,7 @@ class Ongoing:
     family: Family
     known: Known = field(default_factory=lambda: Known([], frozenset(), []))
     pending: set[str] = field(default_factory=set)
+    moved: bool = False  # one of them has been finished since it was planned last
 
 
 class Flight(NamedTuple):
@@ -111,15 +112,17 @@ class Scheduler:
         seconds = self.progress.estimate.total(list(self.mine.values()), self.waiting)
         if seconds is None:
             return None
-        spent = sum(time.monotonic() - flight.started for flight in list(self.flying.values()))
-        return max(0.0, seconds - spent) / max(1, self.slots)
+        for flight in list(self.flying.values()):
+            usual = self.progress.estimate.of(flight.spec)  # one that takes longer does not shorten the others
+            seconds -= min(time.monotonic() - flight.started, usual or 0.0)
+        return max(0.0, seconds) / max(1, self.slots)
 
     def elsewhere(self) -> int:
         """Runs that other shards have to do before this one can go on."""
         return len(self.waiters) - len(self.mine)
 
     def _advance(self, one: Ongoing) -> None:
-        one.known = one.family.known(self.outcomes)
+        one.known, one.moved = one.family.known(self.outcomes), False
         for task in one.known.tasks:
             run_id = task.spec.run_id
             if run_id in self.outcomes or run_id in one.pending:
@@ -140,6 +143,9 @@ class Scheduler:
         """Starts as many runs as there is room for. False: nothing is left to wait for."""
         slots = self.slots = self.pool.slots()
         if not self.suspects and not any(flight.alone for flight in self.flying.values()):
+            for one in self.ongoing:  # no worker waits for the slowest run of a batch, if another method's is done
+                if one.moved and len(self.queue) + len(self.flying) < slots:
+                    self._advance(one)
             if not self.queue:  # look again at what another driver had
                 held, self.held = self.held, []
                 for spec in held:
@@ -227,6 +233,7 @@ class Scheduler:
         self.mine.pop(spec.run_id, None)
         for one in self.waiters.pop(spec.run_id, ()):
             one.pending.discard(spec.run_id)
+            one.moved = True
             if not one.pending:
                 self._advance(one)
         self.progress.expect(len(self.done) + self.left())

@@ -3,7 +3,8 @@
     python -m benchmark run STUDY --executor stand_in:run        (with this folder on PYTHONPATH)
 
 STAND_IN_LOG: file that every started run adds its run_id to. STAND_IN_SECONDS: how long a run takes.
-STAND_IN_TROUBLE: JSON, run_id or method → raise | diverge | memory | kill | full | hang | spin | deaf | exit | end | crash.
+STAND_IN_TROUBLE: JSON, run_id or method → raise | diverge | memory | kill | full | hang | spin | deaf | exit | end | crash
+| behind (fails unless six runs are started beside it).
 STAND_IN_GRACE: how long a run may still stop by itself after its time limit.
 """
 
@@ -51,6 +52,12 @@ def run(spec, *, data, threads=1, device=None, checkpoint=None):
         os._exit(7)
     if kind == "crash":
         faulthandler._sigsegv()  # type: ignore[attr-defined]
+    if kind == "behind":
+        limit = time.monotonic() + 20
+        while len(Path(os.environ["STAND_IN_LOG"]).read_text().split()) < 6:
+            if time.monotonic() > limit:
+                raise RuntimeError("the others waited for this run")
+            time.sleep(0.05)
     if kind == "full":
         raise OSError(errno.ENOSPC, "No space left on device")
     if kind == "diverge":

@@ -89,6 +89,20 @@ def test_the_untrained_row_says_nothing_about_the_time_of_training():
     untrained = spec.replace(method="untrained", epochs=1, batches_per_epoch=1)
     estimate = Estimate([of(untrained, 60.0)])
     assert (estimate.of(untrained), estimate.of(spec)) == (60.0, None)
+    assert Estimate([of(spec, 60.0)]).of(untrained) is None, "nor training about its own"
+    assert estimate.total([untrained] * 2, waiting=10) is None
+
+
+def test_runs_that_wait_for_tuning_are_counted_as_training_while_only_untrained_rows_are_left():
+    spec = RunSpec(dataset="glyphs", epochs=2, batches_per_epoch=10)
+    untrained = spec.replace(method="untrained", epochs=1, batches_per_epoch=1)
+    estimate = Estimate([of(spec.replace(lane="frozen"), 1.0)])
+    estimate.add(of(spec, 60.0))
+    assert estimate.total([untrained] * 3, waiting=10, slots=2) == pytest.approx(300.0)
+    estimate.add(of(untrained, 20.0))
+    assert estimate.total([untrained] * 3, waiting=10, slots=2) == pytest.approx(330.0)
+    assert estimate.total([untrained] * 3) == pytest.approx(60.0)
+    assert estimate.total([]) == 0.0
 
 
 def test_runs_on_another_part_of_a_data_set_have_an_estimate():

@@ -1,9 +1,10 @@
 """What a user would lose if real training gave other numbers on two workers or on a cluster than in one process."""
 
+import json
 from pathlib import Path
 
 import pytest
-from desk import Desk
+from desk import STUDY, Desk
 from test_clusters import Cluster
 
 from benchmark.planning import study
@@ -60,3 +61,20 @@ def test_one_process_two_workers_and_a_cluster_give_the_same_numbers(tmp_path: P
     assert set(frames["sequential"]["status"]) == {"ok"}
     for backend in ("loky", "dask"):
         assert frames[backend].astype(str).equals(frames["sequential"].astype(str)), backend
+
+
+def test_a_slow_method_does_not_keep_the_trials_of_the_others_waiting(desk: Desk):
+    """Its two first trials are at two of three workers until the other method's second batch has begun."""
+    changes = {', "untrained"': "", '"test", ': "", '"grid"': '"tpe"\nextend = false'}
+    text = STUDY
+    for old, new in changes.items():
+        text = text.replace(old, new)
+    desk.write(text)
+    desk.environment["STAND_IN_TROUBLE"] = json.dumps({"triplet": "behind"})
+    done = desk.call(*desk.arguments("--jobs", "3"))
+    assert done.returncode == 0, done.stderr + desk.store.frame()["error"].iloc[-1]
+    alone = Desk(desk.folder / "alone")
+    alone.folder.mkdir()
+    alone.write(text)
+    assert alone.run().returncode == 0
+    assert alone.numbers() == desk.numbers()
