@@ -21,6 +21,7 @@ SAMPLERS = ("tpe", "random", "grid")
 GIVEN = (  # fields said elsewhere in a study
     "dataset", "method", "params", "protocol", "phase", "seed", "code", "data", "recipe",
 )  # fmt: skip
+ABOUT = ("name", "on")  # what a table in [vary] says of itself: how it is shown, and on which data sets it is run
 FREE = tuple(name for name in FIELDS if name not in GIVEN)
 METHODS = "python -m benchmark list methods"
 
@@ -107,7 +108,10 @@ def _check_vary(key: str, values: object, methods: Iterable[str]) -> None:
     tables = [value for value in values if isinstance(value, Mapping)]
     if tables and len(tables) < len(values):
         raise UserError(f"vary.{key} must hold tables only, or none")
-    for changed in [name for value in tables for name in value if name != "name"] if tables else [key]:
+    for on in [value["on"] for value in tables if "on" in value]:
+        for dataset in _names(on, f"vary.{key}.on", None):
+            datasets.check_name(dataset)
+    for changed in [name for value in tables for name in value if name not in ABOUT] if tables else [key]:
         known([changed], vary_keys(methods), "key in [vary]", "python -m benchmark list fields")
 
 

@@ -10,10 +10,10 @@ from itertools import product
 from typing import Any
 
 import baselines
-from benchmark.datasets import check_name, pinned_weights
+from benchmark.datasets import check_name, parse, pinned_weights
 from benchmark.errors import UserError, unknown
 from benchmark.planning import settings
-from benchmark.planning.checks import GIVEN, vary_keys
+from benchmark.planning.checks import ABOUT, GIVEN, vary_keys
 from benchmark.planning.identity import Identity
 from benchmark.planning.study import Study
 from benchmark.spec import FIELDS, RunSpec
@@ -54,17 +54,30 @@ def _concerning(study: Study, method: str) -> dict[str, tuple]:
     return {key: values for key, values in study.vary.items() if key.partition(".")[0] not in others}
 
 
-def variations(study: Study, method: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Every combination of the varied values that concerns a method: as the ledger shows it, and as changes of the spec."""
+def _elsewhere(value: Any, dataset: str) -> bool:
+    """Whether a varied table is said `on` other data sets only; options do not matter."""
+    on = value.get("on") if isinstance(value, dict) else None
+    return on is not None and parse(dataset)[0] not in {parse(name)[0] for name in on}
+
+
+def variations(study: Study, method: str, dataset: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Every combination of the varied values that concerns a method on a data set: as the ledger shows it, and as changes
+    of the spec."""
     if study.tuning and "lr" in varied(study):
         raise UserError(f"study {study.name!r}: lr cannot be in [vary] and in [tuning] at once")
-    concerning = _concerning(study, method)
+    concerning = {
+        key: [value for value in values if not _elsewhere(value, dataset)]
+        for key, values in _concerning(study, method).items()
+    }
+    for key, values in concerning.items():
+        if not values:
+            raise UserError(f"nothing of vary.{key} is run on {dataset!r}: each says `on` which data sets it is")
     for values in product(*concerning.values()):
         label: dict[str, Any] = {}
         changes: dict[str, Any] = {}
         for key, value in zip(concerning, values, strict=True):
             several = isinstance(value, dict)  # fields that change together, shown by their `name`
-            changed = {k: v for k, v in value.items() if k != "name"} if several else {key: value}
+            changed = {k: v for k, v in value.items() if k not in ABOUT} if several else {key: value}
             label[key] = value.get("name", changed) if several else value
             changes |= changed
         yield label, changes

@@ -208,7 +208,7 @@ def families(study: Study, identity: Identity | None = None) -> list[Family]:
     try:
         check_size(study)
         for dataset, protocol, method in product(study.datasets, study.protocols, study.methods):
-            for label, changes in variations(study, method):
+            for label, changes in variations(study, method, dataset):
                 spec = resolved(study, dataset, method, protocol, changes, identity)
                 apart = as_json({k: v for k, v in label.items() if k in each})
                 groups = found.setdefault((dataset, protocol), {})

@@ -34,6 +34,9 @@ def robustness(frame: pd.DataFrame, results: Results) -> Drawing:
         for axis, (key, label) in zip(row, CONDITIONS.items(), strict=True):
             mine = _only(where(runs, dataset=dataset), key)
             values = sorted(mine[key].unique())
+            if len(values) < 2:  # not varied on this data set
+                axis.set_axis_off()
+                continue
             draw_lines(axis, mine, key, METRIC, method_lines(methods), 0.02 * (values[-1] - values[0]))
             axis.set(xlabel=label, xticks=values)
             if key != "train_classes":
@@ -41,7 +44,12 @@ def robustness(frame: pd.DataFrame, results: Results) -> Drawing:
             elif (where(runs, dataset=dataset)[key] == 0).any():
                 axis.set_xticks(values, [*(f"{value:g}" for value in values[:-1]), "all"])
         percent_axis(row[0].yaxis, unless_alone(names, dataset) + "test R@1")
-    lost = [f"{key.replace('_', ' ')}: {told}" for key in CONDITIONS if (told := _lost(runs, methods, key))]
+    lost = [
+        f"{unless_alone(names, dataset)}{key.replace('_', ' ')}: {told}"
+        for dataset in names
+        for key in CONDITIONS
+        if (told := _lost(where(runs, dataset=dataset), methods, key))
+    ]
     what = f"Points of R@1 lost from the mildest to the harshest condition (below 0: won): {'; '.join(lost)}."
     return close(made, len(methods), words(runs, what))
 

@@ -188,6 +188,20 @@ def test_variations_are_tuned_once_at_their_first_value_or_each():
     assert {task.spec.label_noise for task in family.known({}).tasks} == {0.0, 0.1, 0.2}
 
 
+def test_a_condition_is_run_on_the_data_sets_that_it_names_whatever_their_options():
+    vary = {"condition": ({"name": "clean"}, {"name": "fewer", "train_classes": 50, "on": ["cub"]})}
+    found = {
+        family.groups[0].finals[0][1].dataset: [variation for variation, _ in family.groups[0].finals]
+        for family in planner.families(made(None, vary=vary, datasets=("cub?split=class", "cars"), setting="photos"))
+    }
+    assert found == {
+        "cub?split=class": ['{"condition":"clean"}', '{"condition":"fewer"}'],
+        "cars": ['{"condition":"clean"}'],
+    }
+    with pytest.raises(UserError, match=r"nothing of vary\.condition is run on 'cars'"):
+        planner.families(made(None, vary={"condition": vary["condition"][1:]}, datasets=("cars",), setting="photos"))
+
+
 def test_variations_tuned_apart_have_equal_budgets_even_where_one_of_them_extends_the_range():
     tuning = Tuning(lr=(1e-4, 1e-2), trials=4, each=("label_noise",))
     (family,) = planner.families(made(tuning, vary={"label_noise": (0.0, 0.2)}, methods=("triplet",)))

@@ -95,6 +95,14 @@ def test_all_classes_stand_right_of_the_largest_number_of_them(tmp_path):
     assert classes.get_xticks().tolist() == [50, 70, 90, 110]
 
 
+def test_what_is_lost_to_noise_is_said_by_data_set_and_no_panel_is_drawn_of_what_was_not_varied(tmp_path):
+    rehearse(tmp_path, "robustness", "photos")
+    drawing = FOUND["robustness"].produce(Results(tmp_path, "photos"))
+    assert [axis.axison for axis in drawing.figure.axes] == [True] * 4 + [False] * 2
+    assert all(told in drawing.caption for told in ("CUB: label noise: ", "CUB: image noise: ", "Cars: label noise: "))
+    assert "Cars: image noise" not in drawing.caption
+
+
 def test_studies_of_the_same_sweep_share_their_runs(quick):
     """Trained once: otherwise the quick scale would take longer than it may."""
     runs = {name: {spec.run_id for spec in found} for name, found in quick[1].items()}
