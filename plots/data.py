@@ -44,15 +44,19 @@ class Results:
 
     @cached_property
     def repeats(self) -> dict[str, str]:
-        """Study → another whose runs it has, data set by data set: what is said of the other holds for it."""
+        """Study → another that has all its runs, data set by data set: what is said of the other holds for it."""
         seen: dict[str, set[frozenset[str]]] = {}
         found = {}
         for study in self.studies():
             of_parts = self._ledger(study).groupby(["dataset", "protocol"])["run_id"]
             parts = {frozenset(ids) for _, ids in of_parts}
-            same = [other for other, of_other in seen.items() if parts <= of_other]
-            if same:
-                found[study] = same[0]
+            whole = [
+                other
+                for other, of_other in seen.items()
+                if all(any(part <= larger for larger in of_other) for part in parts)
+            ]
+            if whole:
+                found[study] = whole[0]
             else:
                 seen[study] = parts
         return found

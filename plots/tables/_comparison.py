@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from benchmark.errors import UserError
 from plots import style
 from plots.data import Results, datasets, final, finished, variant_text, variant_values
 from plots.stats import Published, paired
@@ -58,6 +59,10 @@ def compare(
         made = layout(dataset) if callable(layout) else layout
         of_data = (frame[frame["dataset"] == dataset] for frame in (runs, paper))
         tables.append(Part(name, made, results, dataset, *of_data).table())
+    if not tables:
+        raise UserError(
+            f"its runs at scale {results.scale!r} are those of {results.repeats[name]}, whose table shows them"
+        )
     return tables
 
 

@@ -47,18 +47,24 @@ def usual_recalls(dataset: str) -> tuple[Measure, ...]:
     return recalls(*KS.get(dataset, (1, 2, 4, 8)))
 
 
+def _everything(dataset: str) -> Layout:
+    return Layout(
+        (*usual_recalls(dataset), MAP, MAP_AT_R, TRAIN),
+        extras=("lr", "tuned", "trials", "seeds"),
+        note="Train R@1 is that of the chosen epoch; untrained is the network before training.",
+    )
+
+
 @made_from("main")
 def main(frame: pd.DataFrame, results: Results) -> list[Table]:
     """The main table: every method of the study, tuned alike, per data set and selection protocol."""
+    return compare("main", frame, results, _everything)
 
-    def layout(dataset: str) -> Layout:
-        return Layout(
-            (*usual_recalls(dataset), MAP, MAP_AT_R, TRAIN),
-            extras=("lr", "tuned", "trials", "seeds"),
-            note="Train R@1 is that of the chosen epoch; untrained is the network before training.",
-        )
 
-    return compare("main", frame, results, layout)
+@made_from("fine_tuning")
+def fine_tuning(frame: pd.DataFrame, results: Results) -> list[Table]:
+    """The same where the network moves: its last stage is trained too, or all of it."""
+    return compare("fine_tuning", frame, results, _everything, once=True)
 
 
 @made_from("main_256")

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from study_factory import METHODS, metrics_of, write_study
 
+from benchmark.errors import UserError
 from plots import render
 from plots.catalogue import entries
 from plots.data import Results
@@ -218,6 +219,16 @@ def test_studies_with_the_same_runs_are_one_table(tmp_path):
     assert "those of main" in " ".join(made[0].caption)
     (board,) = TABLES["verdicts"].produce(results)
     assert "The same runs, so the same words: main_cub_cars." in board.caption
+
+
+def test_a_study_that_is_part_of_another_has_no_table_of_its_own_until_it_has_runs_of_its_own(tmp_path):
+    write_study(tmp_path, "main")
+    write_study(tmp_path, "fine_tuning", methods=METHODS[:2], seeds=2)
+    with pytest.raises(UserError, match="its runs at scale 'quick' are those of main"):
+        tables(tmp_path, "fine_tuning")
+    write_study(tmp_path, "fine_tuning", methods=METHODS[:2], seeds=2, fields={"epochs": 7})
+    (table,) = tables(tmp_path, "fine_tuning")
+    assert len([*table.rows()]) == 2
 
 
 def test_runs_of_two_kinds_of_device_in_a_table_are_told(tmp_path):
