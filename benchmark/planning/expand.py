@@ -69,9 +69,9 @@ def variations(study: Study, method: str, dataset: str) -> Iterator[tuple[dict[s
         key: [value for value in values if not _elsewhere(value, dataset)]
         for key, values in _concerning(study, method).items()
     }
-    for key, values in concerning.items():
-        if not values:
-            raise UserError(f"nothing of vary.{key} is run on {dataset!r}: each says `on` which data sets it is")
+    for key, here in concerning.items():
+        if not here:
+            raise UserError(f"nothing of vary.{key} is run on {dataset!r}: every table in it is `on` other data sets")
     for values in product(*concerning.values()):
         label: dict[str, Any] = {}
         changes: dict[str, Any] = {}
