@@ -24,11 +24,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     import numpy as np
-    from tqdm import tqdm
 
     from benchmark.datasets._dataset import ArraySource
     from benchmark.images import packing
     from benchmark.images.transforms import FirstStep
+    from benchmark.running.progress import Images
 
     dataset = open_dataset(args.dataset, args.data)
     if isinstance(dataset.source, ArraySource):
@@ -54,9 +54,10 @@ def execute(args: argparse.Namespace) -> int:
                 )
             print(f"{folder}: {len(indices):,} images, all as written")
             continue
-        with tqdm(total=len(indices), desc=f"{dataset.name} {step.name}", unit=" images", disable=None) as bar:
-            for done in packing.pack(dataset, step, indices, args.data, max(1, args.workers)):
-                bar.update(done - bar.n)
+        pack = packing.pack(dataset, step, indices, args.data, max(1, args.workers))
+        with Images(f"{dataset.name} {step.name}", len(indices), next(pack)) as images:
+            for done in pack:
+                images.reach(done)
         size = (folder / "images.bin").stat().st_size
         print(f"{folder}: {len(indices):,} images, {size / 1e9:.2f} GB")
     return 0

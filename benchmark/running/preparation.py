@@ -15,13 +15,13 @@ from benchmark.planning.estimate import in_words
 from benchmark.planning.study import Study
 from benchmark.running import process, provenance
 from benchmark.running.pools import Pool
+from benchmark.running.progress import Images
 from benchmark.spec import RunSpec
 
 if TYPE_CHECKING:
     from benchmark.images.chunked import ChunkedArray
 
 LOOK = 1.0  # seconds between looks at what is done
-EVERY = 30.0  # seconds between lines where there is no terminal
 
 
 def checked(studies: Collection[Study], specs: Iterable[RunSpec], data: Path) -> list[str]:
@@ -76,25 +76,17 @@ def prepare(specs: Iterable[RunSpec], data: Path, pool: Pool) -> None:
 
 def _watched(spec: RunSpec, data: Path, pool: Pool, kept: "list[ChunkedArray]", needed: int) -> None:
     """Sets all workers to work and shows how far they are."""
-    from tqdm import tqdm
-
     total, before = sum(len(one.indices) for one in kept), sum(one.done() for one in kept)
     devices = pool.devices or [None]
-    started = said = time.monotonic()
+    started = time.monotonic()
     slots = max(1, pool.slots())
     what = f"features of {spec.dataset} by {spec.backbone}"
     say(f"{what}: {total - before:,} images to do, {before:,} are there, {slots} workers, {needed / 1e9:.1f} GB")
     futures = [pool.submit(compute, spec, data, devices[i % len(devices)]) for i in range(slots)]
-    with tqdm(total=total, initial=before, desc=what, unit=" images", disable=None, smoothing=0) as bar:
+    with Images(what, total, before) as images:
         while _open(futures, pool):
-            done = sum(one.done() for one in kept)
-            bar.update(done - bar.n)
-            now = time.monotonic()
-            if bar.disable and now - said >= EVERY:
-                left = (now - started) / (done - before) * (total - done) if done > before else None
-                say(f"{what}: {done:,} of {total:,} images, time left: {in_words(left)}")
-                said = now
-        bar.update(total - bar.n)
+            images.reach(sum(one.done() for one in kept))
+        images.reach(total)
     seconds = time.monotonic() - started
     say(f"{what}: {total - before:,} images in {in_words(seconds)}, {(total - before) / seconds:.1f} a second")
 

@@ -1,4 +1,5 @@
-"""One progress display for a whole sweep: done of total, failures, time left, best score so far per method.
+"""One progress display for a whole sweep: done of total, failures, time left, best score so far per method; and a smaller
+one for images that are computed or packed.
 
 A bar on a terminal; elsewhere plain lines, at most one every few seconds, so that a log file stays readable,
 and one at least every half minute, which says what is running.
@@ -110,6 +111,33 @@ class Progress:
         if self.bar is not None:
             self.bar.close()
             self.bar = None
+
+
+class Images:
+    """How many images are done: `reach` says it."""
+
+    def __init__(self, what: str, total: int, done: int = 0) -> None:
+        self.what, self.total, self.first, self.done = what, total, done, done
+        self.began = self.said = time.monotonic()
+
+    def __enter__(self) -> "Images":
+        from tqdm import tqdm
+
+        named = {"desc": self.what, "unit": " images"}
+        self.bar = tqdm(total=self.total, initial=self.first, disable=None, smoothing=0, **named)
+        return self
+
+    def reach(self, done: int) -> None:
+        self.bar.update(done - self.done)
+        self.done, now = done, time.monotonic()
+        if self.bar.disable and now - self.said >= SILENCE:
+            new = done - self.first
+            left = in_words((now - self.began) / new * (self.total - done) if new else None)
+            print(f"{self.what}: {done:,} of {self.total:,} images, time left: {left}", file=sys.stderr, flush=True)
+            self.said = now
+
+    def __exit__(self, *problem: object) -> None:
+        self.bar.close()
 
 
 def _named(spec: RunSpec) -> str:

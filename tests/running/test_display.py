@@ -13,7 +13,7 @@ from desk import RUNS, Desk
 
 from benchmark.planning.estimate import Estimate, in_words
 from benchmark.results.store import KIND, Outcome
-from benchmark.running import provenance
+from benchmark.running import progress, provenance
 from benchmark.running.pools import Loky
 from benchmark.running.progress import Progress
 from benchmark.spec import RunSpec
@@ -151,3 +151,15 @@ def test_doctor_says_what_to_do(desk: Desk):
     assert done.returncode == 0, done.stdout
     for word in ("python", "torch", "processor", "glyphs", "CUB_200_2011", "efficientnet_lite0", "free in results"):
         assert word in done.stdout
+
+
+def test_without_a_terminal_packing_says_how_far_it_is_and_how_long_it_takes(monkeypatch, capfd):
+    monkeypatch.setattr(progress, "SILENCE", 0.0)
+    with progress.Images("features of cub", 1000, 200) as images:
+        images.reach(200)
+        images.reach(600)
+        images.reach(1000)
+    first, half, last = capfd.readouterr().err.splitlines()
+    assert first == "features of cub: 200 of 1,000 images, time left: unknown yet"
+    assert half.startswith("features of cub: 600 of 1,000 images, time left: ")
+    assert last == "features of cub: 1,000 of 1,000 images, time left: 0 s"
