@@ -21,21 +21,19 @@ class Estimate:
     def add(self, outcome: Outcome) -> None:
         if outcome.status == "ok":
             took = (outcome.batches, outcome.seconds - outcome.preparation, outcome.preparation)
-            for kind in _near(outcome.kind, outcome.batches):
+            for kind in {key for keys in _near(outcome.kind, outcome.batches) for key in keys}:
                 self.seen.setdefault(kind, []).append(took)
             if outcome.batches > 1:
                 self.latest = [*self.latest[-LATEST:], outcome.seconds - outcome.preparation]
 
     def of(self, spec: RunSpec) -> float | None:
         """Seconds for a run, from those of its kind and length, else of its kind; None if nothing like it was ever run."""
-        kind = tuple(getattr(spec, name) for name in KIND)
         batches = spec.epochs * max(1, spec.batches_per_epoch)
-        near = [self.seen[one] for one in _near(kind, batches) if one in self.seen]
-        for found in near:
-            if same := [seconds for length, seconds, _ in found if length == batches]:
-                return median(same) + _preparation(found)
-        for found in near:
-            return median(seconds / length for length, seconds, _ in found) * batches + _preparation(found)
+        near = _near(tuple(getattr(spec, name) for name in KIND), batches)
+        for usual in (_as_long, _by_batches):
+            for keys in near:
+                if times := [time for key in keys if (time := usual(self.seen.get(key, []), batches)) is not None]:
+                    return max(times)
         return None
 
     def total(self, specs: Collection[RunSpec], waiting: int = 0, slots: int = 1) -> float | None:
@@ -69,13 +67,28 @@ def in_words(seconds: float | None) -> str:
     return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} days"
 
 
-def _near(kind: tuple, batches: int) -> tuple[tuple, ...]:
-    """What may stand for a run: its own kind, that of any method, that of any method on any part of the data set.
+def _near(kind: tuple, batches: int) -> list[tuple[tuple, ...]]:
+    """What may stand for a run: its own kind; the slower of its method in the other phase and of any method in its own, since
+    final runs are judged at length and some losses are slow; any run on the data set; any on another part of it.
 
     For the untrained row, which is all judging, only its own.
     """
-    others = kind[:-1], ("part of", kind[0].partition("?")[0], *kind[1:-1])
-    return (kind,) if batches == 1 else (kind, *others)
+    if batches == 1:
+        return [(kind,)]
+    *what, phase, method = kind
+    part = ("part of", what[0].partition("?")[0], *what[1:])
+    return [(kind,), ((*what, "", method), (*what, phase, "")), (tuple(what),), (part,)]
+
+
+def _as_long(found: list[Took], batches: int) -> float | None:
+    """What runs of the same length took."""
+    same = [seconds for length, seconds, _ in found if length == batches]
+    return median(same) + _preparation(found) if same else None
+
+
+def _by_batches(found: list[Took], batches: int) -> float | None:
+    """What runs of any length took, by their length."""
+    return median(s / length for length, s, _ in found) * batches + _preparation(found) if found else None
 
 
 def _preparation(found: list[Took]) -> float:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FINISHED = ("ok", "diverged")  # diverging is an outcome of the spec
 FAILED = ("error", "out_of_memory", "timeout")  # worth another try
-KIND = ("dataset", "backbone", "lane", "image_size", "method")  # what the time for a batch depends on
+KIND = ("dataset", "backbone", "lane", "image_size", "phase", "method")  # what the time for a batch depends on
 OUTCOME = [
     "run_id", "status", "score", "seconds", "preparation", "epochs", "batches_per_epoch", "fingerprint", "data",
     *KIND,

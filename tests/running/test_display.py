@@ -105,6 +105,17 @@ def test_runs_that_wait_for_tuning_are_counted_as_training_while_only_untrained_
     assert estimate.total([]) == 0.0
 
 
+def test_a_final_run_is_not_thought_to_take_as_little_as_a_trial():
+    trial = RunSpec(dataset="glyphs", method="contrastive", phase="tune")
+    final, slow = trial.replace(phase="final"), trial.replace(method="s2sd")
+    estimate = Estimate([of(trial, 9.0)] * 8 + [of(slow, 90.0)] * 8)
+    assert estimate.of(final) == 9.0, "before any final run"
+    estimate.add(of(final, 15.0))
+    assert [estimate.of(spec) for spec in (trial, final, slow)] == [9.0, 15.0, 90.0]
+    assert estimate.of(final.replace(method="triplet")) == 15.0
+    assert estimate.of(slow.replace(phase="final")) == 90.0
+
+
 def test_runs_on_another_part_of_a_data_set_have_an_estimate():
     spec = RunSpec(dataset="glyphs", epochs=2, batches_per_epoch=10)
     estimate = Estimate([of(spec, 4.0), of(spec, 6.0), of(spec, 5.0)])
