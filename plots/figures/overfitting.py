@@ -96,13 +96,16 @@ def regimes(results: Results) -> Drawing:
     if len(shown) < (1 if tuned else 2):
         few = f"{len(shown) or 'no'} regime has finished runs with train and test R@1 over epochs"
         raise UserError(f"{few}: there is nothing to put side by side ({results.command('fine_tuning')})")
+    names = [set(means["method"]) for means in shown.values()]
+    everywhere, apart = set.intersection(*names), set.union(*names) - set.intersection(*names)
     made, axes = figure(1, len(shown), width=COLUMN if len(shown) == 1 else PAGE, height=2.6)
     for axis, (title, means) in zip(axes.flat, shown.items(), strict=True):
-        _draw_paths(axis, means[means["epoch"] > 0], title)
+        _draw_paths(axis, means[means["method"].isin(everywhere) & (means["epoch"] > 0)], title)
     missing = [title for title in REGIMES if not any(name.startswith(title) for name in shown)]
     told = [
         "Test R@1 against train R@1 over training, protocol test, mean over seeds, from the first look on; stars: the end.",
         "A path that moves right without rising overfits.",
+        f"Not in every regime, so not drawn: {', '.join(map(style.title, style.ordered(apart)))}." if apart else "",
         f"Not run yet: {', '.join(missing)}." if missing else "",
     ]
     return close(made, 3 * min(2, len(shown)), " ".join(filter(None, told)))

@@ -165,6 +165,9 @@ def setting(runs: pd.DataFrame, varied: Iterable[str] = ()) -> str:
     parts.append(f"batch {fact['batch_size']}, {fact['per_class']} per class")
     batches = f" of {fact['batches_per_epoch']} batches" if fact["batches_per_epoch"] != "0" else ""
     parts.append(f"{fact['epochs']} epochs{batches}, {fact['optimizer']}")
+    used = set(_known(runs["precision_used"])) if "precision_used" in runs else set()
+    if len(used) == 1 and used != {"float32"}:  # where kinds are mixed, `devices` says so
+        parts.append(f"in {used.pop()}")
     for side in ("train", "test"):
         if fact[f"{side}_classes"] != "0":
             parts.append(f"{side} classes {fact[f'{side}_classes']}")

@@ -131,6 +131,15 @@ def test_frozen_photos_stand_beside_letters_before_the_slowest_regime_has_run(tm
     assert "Not run yet: CUB, last stage." in drawing.caption
 
 
+def test_regimes_show_the_methods_that_all_of_them_have_and_name_the_others(tmp_path):
+    rehearse(tmp_path, "main", "photos")
+    rehearse(tmp_path, "fine_tuning", "photos")
+    drawing = FOUND["regimes"].produce(Results(tmp_path, "photos"))
+    assert [axis.get_title() for axis in drawing.figure.axes] == ["CUB, frozen (photos)", "CUB, last stage (photos)"]
+    assert [len(axis.lines) for axis in drawing.figure.axes] == [2 * 5, 2 * 5]
+    assert "Not in every regime, so not drawn: Margin, Mean field." in drawing.caption
+
+
 def test_photos_are_named_as_papers_do_and_absent_ones_are_counted(tmp_path, monkeypatch):
     made_up = figure_factory.result
     monkeypatch.setattr(figure_factory, "result", lambda spec: _lacking(made_up(spec), spec))
