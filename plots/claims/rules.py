@@ -247,6 +247,8 @@ def trade_off(evidence: Evidence) -> Contrasts:
     for metric, sign, words in ((TEST, 1, "fine R@1, ahead of"), (f"test/mAP/{level}", -1, f"{level} AP, behind")):
         scores = by_method(runs, metric)
         ours = scores.pop(OURS)
+        if not scores:  # of the others only trials are finished
+            continue
         top = max(scores, key=lambda name: scores[name].mean())
         found[f"{words} {style.title(top)}"] = sign * (ours - scores[top])
     return found

@@ -172,6 +172,12 @@ def test_a_study_whose_runs_all_diverged_was_not_run(tmp_path):
     assert {found.word for found in findings(tmp_path, (REGIME,)).values()} == {"not run"}
 
 
+def test_a_study_of_which_nothing_but_the_untrained_row_is_finished_says_nothing_yet(tmp_path):
+    for study in ("main", "hierarchy", "reranking"):
+        made_up(tmp_path, study, [cell("untrained", extra={"test/mAP/script": 0.5, "rerank4/R@1": 0.8})])
+    assert {found.word for found in findings(tmp_path, (REGIME,)).values()} == {"not run"}
+
+
 def test_the_committed_page_is_what_the_committed_results_give(tmp_path):
     text = page(ROOT / "results")
     assert (ROOT / "CLAIMS.md").read_text(encoding="utf-8") == text, "python -m plots claims"
