@@ -85,7 +85,7 @@ def named(title: str, variant: str, alone: bool = False) -> str:
 
 
 def same_runs(studies: list[str]) -> list[str]:
-    return [f"The same runs, so the same words: {', '.join(studies)}."] if studies else []
+    return [f"The same holds for studies whose runs are among these: {', '.join(studies)}."] if studies else []
 
 
 def headline(dataset: str, metrics: list[str], rows: str, runs: pd.DataFrame) -> str:

@@ -218,7 +218,7 @@ def test_studies_with_the_same_runs_are_one_table(tmp_path):
     assert not any(table.ran for table in made)
     assert "those of main" in " ".join(made[0].caption)
     (board,) = TABLES["verdicts"].produce(results)
-    assert "The same runs, so the same words: main_cub_cars." in board.caption
+    assert "The same holds for studies whose runs are among these: main_cub_cars." in board.caption
 
 
 def test_a_study_that_is_part_of_another_has_no_table_of_its_own_until_it_has_runs_of_its_own(tmp_path):
