@@ -11,6 +11,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmark import synthetic
 from benchmark.commands import _options
 from benchmark.errors import UserError, unknown
 from benchmark.planning.study import SCALES
@@ -18,7 +19,7 @@ from benchmark.planning.study import SCALES
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PICTURES = ("neighbours", "confused_classes", "not_made")  # photos belong to their authors, and are not handed on
+PICTURES = ("neighbours", "confused_classes")  # photos belong to their authors, and are not handed on
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -54,9 +55,10 @@ def execute(args: argparse.Namespace) -> int:
         raise UserError(f"{str(args.results)!r} holds no run of scale {args.scale!r} ({typed})")
     write_table(path, rows)
     _name_classes(target, rows, args.data)
+    left = set() if args.scale in ("quick", "laptop") else {"not_made", *PICTURES, *synthetic.VERSIONS}  # no scale's
     for kind, suffix in (("tables", "md"), ("figures", "png")):  # as they were made last; what was not made stays
         for file in sorted((args.results / kind / args.scale).glob(f"*.{suffix}")):
-            if file.stem not in PICTURES or args.scale in ("quick", "laptop"):
+            if file.stem not in left:
                 (target / kind / args.scale).mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(file, target / kind / args.scale / file.name)
     print(f"{path}: {rows.num_rows} runs of {len(ledgers)} studies, {path.stat().st_size / 1e6:.1f} MB")
