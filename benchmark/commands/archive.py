@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PICTURES = ("neighbours", "confused_classes")  # photos belong to their authors, and are not handed on
+SCALELESS = (*synthetic.VERSIONS, "scaling")  # figures that are the same at every scale lie with the letters
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +56,9 @@ def execute(args: argparse.Namespace) -> int:
         raise UserError(f"{str(args.results)!r} holds no run of scale {args.scale!r} ({typed})")
     write_table(path, rows)
     _name_classes(target, rows, args.data)
-    left = set() if args.scale in ("quick", "laptop") else {"not_made", *PICTURES, *synthetic.VERSIONS}  # no scale's
+    left = {"not_made"}
+    if args.scale not in ("quick", "laptop"):
+        left |= {*PICTURES, *SCALELESS}
     for kind, suffix in (("tables", "md"), ("figures", "png")):  # as they were made last; what was not made stays
         for file in sorted((args.results / kind / args.scale).glob(f"*.{suffix}")):
             if file.stem not in left:

@@ -55,7 +55,7 @@ def test_tables_and_figures_are_archived_beside_the_runs_that_they_are_of(tmp_pa
 def test_neither_photos_nor_pictures_of_no_scale_are_handed_on_with_figures_of_photos(tmp_path):
     stored(tmp_path, "main", 0.01, scale="photos")
     (tmp_path / "figures" / "photos").mkdir(parents=True)
-    for name in ("neighbours.png", "confused_classes.png", "toy_circles.png", "overfitting.png"):
+    for name in ("neighbours.png", "confused_classes.png", "toy_circles.png", "scaling.png", "overfitting.png"):
         (tmp_path / "figures" / "photos" / name).write_text("")
     assert main(["archive", "--scale", "photos", "--results", str(tmp_path)]) == 0
     assert [path.name for path in (tmp_path / "reference" / "figures" / "photos").iterdir()] == ["overfitting.png"]
