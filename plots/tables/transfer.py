@@ -49,5 +49,6 @@ def _table(protocol: str, runs: pd.DataFrame, scale: str) -> Table:
     targets = datasets(runs[["target"]].rename(columns={"target": "dataset"}))
     columns = (*(Column(name, name, "judged on", shaded=True) for name in targets), Column("rank", "mean rank"))
     words = f"Trained on one data set, judged on others: protocol {protocol}."
-    end = (CAPTION, caption.setting(finished(runs)), caption.scale(scale))
+    made = caption.setting(finished(runs), ("crop_scale", "train_classes", "test_classes"))  # what data sets differ in
+    end = filter(None, (CAPTION, made, caption.absent(runs), caption.scale(scale)))
     return Table("transfer", f"protocol {protocol}", columns, tuple(sections), (words, *end))

@@ -123,6 +123,14 @@ def test_transfer_is_a_matrix_with_the_mean_rank_over_targets(tmp_path):
     assert gap == pytest.approx(20)
 
 
+def test_the_caption_of_transfer_names_what_the_data_sets_differ_in(tmp_path):
+    crops = {"cub": 0.12, "cars": 0.16}
+    variations = tuple({"judged_on": name, "augmentation": "crop", "crop_scale": crop} for name, crop in crops.items())
+    write_study(tmp_path, "transfer", methods=("contrastive", "contextual"), variations=variations, seeds=3)
+    (table,) = FOUND["transfer"].produce(Results(tmp_path, "quick"))
+    assert "crop (scale 0.12/0.16–1)" in " ".join(table.caption)
+
+
 def test_thumbnails_are_of_the_images_that_runs_saw_or_are_not_shown(tmp_path, kept):
     (one,) = retrieved(kept)
     index, labels = next(iter(one.labels.items()))
