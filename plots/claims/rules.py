@@ -205,7 +205,10 @@ def _ends(runs: pd.DataFrame) -> pd.Series:
     return by_seed(runs.assign(last=pd.to_numeric(pd.Series(last, runs.index))), "last")
 
 
-@claim("With the whole set as one batch it converges to the right ranking.")
+@claim(
+    "With the whole set as one batch it converges to the right ranking.",
+    differs="On CUB a step on the whole set takes seconds: 100 steps are trained, and train R@1 still rises as they end.",
+)
 def whole_set(evidence: Evidence) -> Contrasts:
     """Train R@1 after the last step at λ = 1, minus 99 %."""
     runs = evidence.runs("decomposability")
