@@ -11,7 +11,7 @@ import os
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -162,16 +162,25 @@ class Store:
     def ledger_path(self, study: str, scale: str) -> Path:
         return self.results / "studies" / scale / f"{study}.parquet"
 
-    def write_ledger(self, study: str, scale: str, rows: list[dict[str, Any]]) -> bool:
-        """Brings a ledger up to date; False if it was. Data sets and methods not in `rows` keep theirs."""
-        spoken = {(row["dataset"], row["method"]) for row in rows}
+    def write_ledger(
+        self, study: str, scale: str, rows: list[dict[str, Any]], waiting: Collection[tuple[str, str]] = ()
+    ) -> bool:
+        """Brings a ledger up to date; False if it was. Data sets and methods not in `rows` keep theirs.
+
+        So do those that are `waiting` for other methods' tuning, if the ledger has all of their rows and more:
+        final runs that are there are shown until it is known whether they stay.
+        """
         path = self.ledger_path(study, scale)
         try:
             before = _rows(path)
         except Foreign as problem:
             self._set_aside(path, f"{problem}; it is made anew from the stored runs")
             before = []
-        after = [row for row in before if (row["dataset"], row["method"]) not in spoken] + rows
+        had, have = _by_pair(before), _by_pair(rows)
+        kept = {pair for pair in waiting if pair in have and have[pair] < had.get(pair, set())}
+        spoken = have.keys() - kept
+        after = [row for row in before if (row["dataset"], row["method"]) not in spoken]
+        after += [row for row in rows if (row["dataset"], row["method"]) in spoken]
         if before == after:
             return False
         write_file(path, after, "ledger")
@@ -262,6 +271,14 @@ class Store:
         with contextlib.suppress(FileNotFoundError):
             path.replace(path.with_name(path.name + ".aside"))
         self.notify(f"{path}: {why}; the file is kept as {path.name}.aside")
+
+
+def _by_pair(rows: list[dict[str, Any]]) -> dict[tuple[str, str], set[str]]:
+    """The runs that a ledger names, by data set and method."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for row in rows:
+        found.setdefault((row["dataset"], row["method"]), set()).add(row["run_id"])
+    return found
 
 
 def _rows(ledger: Path) -> list[dict[str, Any]]:

@@ -147,7 +147,8 @@ class Session:
         found = self.families[name]
         if all(id(one) in self.known for one in found):
             rows = [task.ledger_row() for one in found for task in self.known[id(one)].tasks]
-            self.store.write_ledger(name, family.groups[0].study.scale, rows)
+            waiting = {(spec.dataset, spec.method) for one in found for spec in self.known[id(one)].coming}
+            self.store.write_ledger(name, family.groups[0].study.scale, rows, waiting)
 
     def _export(self, outcomes: dict[str, Outcome]) -> None:
         for study in self.studies:

@@ -2,7 +2,7 @@
 
 import shutil
 
-from desk import Desk
+from desk import STUDY, Desk
 
 from benchmark.results.tuning_summary import audit, rate_curves
 
@@ -14,6 +14,22 @@ def test_a_ledger_keeps_what_a_part_of_the_study_does_not_speak_of(undisturbed: 
     assert sorted(map(str, store.ledger_rows("small", "quick"))) == sorted(map(str, rows))
     assert store.write_ledger("small", "quick", part) is False
     store.write_ledger("small", "quick", rows)
+
+
+def test_a_method_that_is_added_takes_no_final_run_from_the_others_while_it_is_tuned(desk: Desk, undisturbed: Desk):
+    """A range is extended for all methods, so theirs are not planned until it has its trials."""
+    shutil.copytree(undisturbed.results, desk.results)
+    before = desk.store.ledger_rows("small", "quick")
+    desk.write(STUDY.replace('"untrained"', '"untrained", "margin"'))
+    done = desk.run("--shard", "1/40")  # hardly any of its trials
+    assert done.returncode == 0, done.stderr
+    after = desk.store.ledger_rows("small", "quick")
+    assert sorted(str(row) for row in after if row["method"] != "margin") == sorted(map(str, before))
+    assert {row["phase"] for row in after if row["method"] == "margin"} == {"tune"}
+    assert desk.run().returncode == 0
+    after = desk.store.ledger_rows("small", "quick")
+    assert {row["phase"] for row in after if row["method"] == "margin"} == {"tune", "final"}
+    assert {row["run_id"] for row in before} <= {row["run_id"] for row in after}
 
 
 def test_the_audit_shows_what_each_method_was_given(undisturbed: Desk):
