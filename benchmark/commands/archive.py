@@ -45,10 +45,12 @@ def execute(args: argparse.Namespace) -> int:
     committed = Store(target, reference=False)
     ledgers = sorted((target / "studies" / args.scale).glob("*.parquet"))
     wanted = {row["run_id"] for ledger in ledgers for row in committed.ledger_rows(ledger.stem, args.scale)}
+    gone: set[str] = set()  # runs of the file that no ledger names any more
     tables = [read_file(store.path(run_id), "run") for run_id in sorted(wanted) if store.path(run_id).exists()]
     rows = pa.concat_tables([schema("run").empty_table(), *(table for table in tables if table is not None)])
     if path.exists() and (before := read_file(path, "run")) is not None:
         here = set(rows["run_id"].to_pylist())
+        gone = set(before["run_id"].to_pylist()) - wanted
         kept = [run_id in wanted - here for run_id in before["run_id"].to_pylist()]
         rows = pa.concat_tables([rows, before.filter(pa.array(kept, pa.bool_()))]).sort_by("run_id")
     if not rows.num_rows:
@@ -65,6 +67,11 @@ def execute(args: argparse.Namespace) -> int:
                 (target / kind / args.scale).mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(file, target / kind / args.scale / file.name)
     print(f"{path}: {rows.num_rows} runs of {len(ledgers)} studies, {path.stat().st_size / 1e6:.1f} MB")
+    typed = f"python -m benchmark status all --scale {args.scale} --results {args.results}"
+    if missing := len(wanted - set(rows["run_id"].to_pylist())):
+        print(f"warning: {missing} runs that its ledgers name are not there ({typed})")
+    if gone:
+        print(f"warning: {len(gone)} runs that it held are left out, since no ledger names them any more ({typed})")
     return 0
 
 

@@ -176,9 +176,8 @@ class Store:
         except Foreign as problem:
             self._set_aside(path, f"{problem}; it is made anew from the stored runs")
             before = []
-        had, have = _by_pair(before), _by_pair(rows)
-        kept = {pair for pair in waiting if pair in have and have[pair] < had.get(pair, set())}
-        spoken = have.keys() - kept
+        spoken = {(row["dataset"], row["method"]) for row in rows}
+        spoken -= {pair for pair in waiting if _runs(rows, pair) < _runs(before, pair)}
         after = [row for row in before if (row["dataset"], row["method"]) not in spoken]
         after += [row for row in rows if (row["dataset"], row["method"]) in spoken]
         if before == after:
@@ -273,12 +272,9 @@ class Store:
         self.notify(f"{path}: {why}; the file is kept as {path.name}.aside")
 
 
-def _by_pair(rows: list[dict[str, Any]]) -> dict[tuple[str, str], set[str]]:
-    """The runs that a ledger names, by data set and method."""
-    found: dict[tuple[str, str], set[str]] = {}
-    for row in rows:
-        found.setdefault((row["dataset"], row["method"]), set()).add(row["run_id"])
-    return found
+def _runs(rows: list[dict[str, Any]], pair: tuple[str, str]) -> set[str]:
+    """What a ledger names of a data set and a method."""
+    return {row["run_id"] for row in rows if (row["dataset"], row["method"]) == pair}
 
 
 def _rows(ledger: Path) -> list[dict[str, Any]]:

@@ -69,3 +69,17 @@ def test_nothing_to_archive_is_said(tmp_path, capsys):
 def test_an_unknown_scale_is_refused(tmp_path, capsys):
     assert main(["archive", "--scale", "lapto", "--results", str(tmp_path)]) == 2
     assert "did you mean 'laptop'" in capsys.readouterr().err
+
+
+def test_an_archive_that_loses_runs_says_so(tmp_path, capsys):
+    first, results = stored(tmp_path, "main", 0.01), ["--results", str(tmp_path)]
+    assert main(["archive", *results]) == 0
+    assert "warning" not in capsys.readouterr().out
+    stored(tmp_path, "main", 0.02)  # the ledger names this one instead
+    Store(tmp_path).path(first).unlink()
+    assert main(["archive", *results]) == 0
+    assert "warning: 1 runs that it held are left out" in capsys.readouterr().out
+    stored(tmp_path, "main", 0.01)
+    Store(tmp_path).path(first).unlink()
+    assert main(["archive", *results]) == 0
+    assert "warning: 1 runs that its ledgers name are not there" in capsys.readouterr().out
