@@ -73,6 +73,7 @@ def test_an_unknown_scale_is_refused(tmp_path, capsys):
 
 def test_an_archive_that_loses_runs_says_so(tmp_path, capsys):
     first, results = stored(tmp_path, "main", 0.01), ["--results", str(tmp_path)]
+    stored(tmp_path, "ablation", 0.03)
     assert main(["archive", *results]) == 0
     assert "warning" not in capsys.readouterr().out
     stored(tmp_path, "main", 0.02)  # the ledger names this one instead
