@@ -82,7 +82,8 @@ def _run(
     if row["status"] != "ok":
         told["error"] = (row["error"] or "")[-ERROR:]
     if spec.get("phase") == "final":  # of a trial, its score and its place in the picture are enough
-        told["metrics"] = [rounded(row.get(name)) for name in metrics]
+        found = {place: rounded(row.get(name)) for place, name in enumerate(metrics)}
+        told["metrics"] = {place: value for place, value in found.items() if value is not None}  # by place in `metrics`
         told["curve"] = _curve(json.loads(row["curve"] or "[]"))
     return {name: value for name, value in told.items() if value not in (None, "", False)}
 
