@@ -205,10 +205,7 @@ def _ends(runs: pd.DataFrame) -> pd.Series:
     return by_seed(runs.assign(last=pd.to_numeric(pd.Series(last, runs.index))), "last")
 
 
-@claim(
-    "With the whole set as one batch it converges to the right ranking.",
-    differs="On CUB a step on the whole set takes seconds: 100 steps are trained, and train R@1 still rises as they end.",
-)
+@claim("With the whole set as one batch it converges to the right ranking.")
 def whole_set(evidence: Evidence) -> Contrasts:
     """Train R@1 after the last step at λ = 1, minus 99 %."""
     runs = evidence.runs("decomposability")
@@ -216,7 +213,10 @@ def whole_set(evidence: Evidence) -> Contrasts:
     return {"train R@1": _ends(whole) - CONVERGED}
 
 
-@claim("Small batches leave a gap that the contrastive term closes.")
+@claim(
+    "Small batches leave a gap that the contrastive term closes.",
+    differs="Of birds 25 classes are trained on, which the head learns to the end even in the smallest batches.",
+)
 def decomposability(evidence: Evidence) -> Contrasts:
     """Train R@1 at λ = 1, whole set minus smallest batch; in that batch, each λ between 0 and 1 minus λ = 1."""
     runs = evidence.runs("decomposability")
