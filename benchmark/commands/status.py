@@ -1,4 +1,4 @@
-"""Shows, per study and method, what is done, what failed and why, and what is missing; runs nothing.
+"""Shows, per study and method, what is done, what failed and why, what is missing, and what it took; runs nothing.
 
 python -m benchmark status main
 python -m benchmark status all --scale laptop
@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from benchmark.commands import _options
+from benchmark.planning.estimate import in_words
 from benchmark.planning.plan import Known, united
 from benchmark.planning.study import Study
 from benchmark.results.store import Outcome, Store
@@ -25,13 +26,27 @@ def execute(args: argparse.Namespace) -> int:
     """3 if a run failed, as for `run`."""
     store = _options.store(args)
     outcomes, specs = store.outcomes(), store.specs()
-    failed = False
+    failed, studies = False, 0
+    done: dict[str, Outcome] = {}  # of all studies together, which share runs
     for study, _, known in _options.planned(args, outcomes):
+        here = {run_id: outcomes[run_id] for run_id in united(known)[0] if run_id in outcomes}
         failed |= _print(study, known, store, outcomes, specs, args.tracebacks)
+        print(f"  {_took(here)}")
+        studies += 1
+        done |= here
+    if studies > 1:
+        print(f"together {_took(done)}")
     if failed:
         print(f"more: {_options.command(args, 'status', '--tracebacks')}")
         print(f"once more: {_options.command(args, 'run', '--retry-failed')}")
     return 3 if failed else 0
+
+
+def _took(done: dict[str, Outcome]) -> str:
+    """How many runs, and how long one worker was at them; features and packing, made once for all, are not in it."""
+    if not done:
+        return "nothing is done yet"
+    return f"{len(done)} different runs, which took {in_words(sum(one.seconds for one in done.values()))} of one worker"
 
 
 def _print(

@@ -4,12 +4,13 @@ import fcntl
 import io
 import os
 import pty
+import shutil
 import struct
 import subprocess
 import termios
 
 import pytest
-from desk import RUNS, Desk
+from desk import RUNS, STUDY, Desk
 
 from benchmark.planning.estimate import Estimate, in_words
 from benchmark.results.store import KIND, Outcome
@@ -34,6 +35,17 @@ def test_a_sweep_says_at_the_start_what_it_will_do_and_at_the_end_what_it_did(un
     planned = desk.look("plan", "--set", "seeds=4", "--jobs", "2").stdout
     assert "40 runs: 28 done, 0 failed, 12 to do" in planned
     assert "time with 2 workers: 1 s" in planned
+
+
+def test_what_a_sweep_took_is_told_from_its_rows_with_shared_runs_once(undisturbed: Desk, desk: Desk):
+    assert "nothing is done yet" in desk.look("status").stdout
+    shutil.copytree(undisturbed.results, desk.results)
+    desk.write(STUDY.replace("seeds = 2", "seeds = 1"), "part.toml")
+    told = in_words(desk.store.frame()["seconds"].sum())
+    looked = desk.call("status", "small.toml", "part.toml", "--executor", "stand_in:run")
+    *_, here, together = looked.stdout.splitlines()
+    assert here == f"  {RUNS - 6} different runs, which took {told} of one worker"  # a seed less of three methods
+    assert together == f"together {RUNS} different runs, which took {told} of one worker"
 
 
 def test_a_terminal_gets_one_bar(desk: Desk):
