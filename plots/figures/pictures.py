@@ -91,10 +91,11 @@ def confused_classes(results: Results) -> Drawing:
 
     kept = _shown(results)[0]
     pairs = confused_pairs(kept)
-    table = pairs.pivot_table(index=["query", "taken"], columns="method", values="share")
-    top = table.loc[table.mean(axis=1).sort_values(ascending=False, kind="stable").index[:PAIRS], kept.methods]
-    if top.empty:
+    if pairs.empty:
         raise UserError(f"no method confuses any of the {len(kept.queries)} queries of {kept.dataset}")
+    table = pairs.pivot_table(index=["query", "taken"], columns="method", values=["share", "confused"])
+    most = table["confused"].mean(axis=1).sort_values(ascending=False, kind="stable").index[:PAIRS]
+    top = table["share"].loc[most, kept.methods]
     made, axes = figure(1, 1, width=PAGE, height=0.8 + 0.3 * len(top))
     axis = axes[0, 0]
     seaborn.heatmap(
@@ -111,8 +112,8 @@ def confused_classes(results: Results) -> Drawing:
             axis.add_artist(AnnotationBbox(image, (place, row + 0.5), frameon=False, annotation_clip=False))
     names = "; ".join(f"{kept.album.name(0, a)} for {kept.album.name(0, b)}" for a, b in top.index[:3])
     told = (
-        f"Percent of the queries of a class (left) whose nearest image is of another (beside it): the {len(top)} pairs of the "
-        f"highest mean over methods, the first {names}. All seeds; {len(kept.queries)} queries, "
+        f"Percent of the queries of a class (left) whose nearest image is of another (beside it): the {len(top)} pairs with "
+        f"most queries confused, mean over methods, the first {names}. All seeds; {len(kept.queries)} queries, "
         f"{style.place(kept.dataset)}, protocol {kept.protocol}. {caption.SCALES.get(results.scale, '')}"
     )
     return Drawing(made, told)

@@ -17,10 +17,13 @@ COLUMNS = (
     Column("taken", "taken for", text=True),
     Column("share", "share", shaded=True),
     Column("others", "other methods"),
+    Column("asked", "queries × seeds", text=True),
 )
 CAPTION = (
     "Share: of the queries of a class, those whose nearest image is of the other class, in percent, over all seeds. Other "
-    "methods: the mean of their shares. Queries are a fixed sample of test images, the same for every method and seed."
+    "methods: the mean of their shares. Queries are a fixed sample of test images, the same for every method and seed; those "
+    "of a class are few, as the last column says, so that a share speaks of these images more than of the class. First come "
+    "the pairs with most queries confused."
 )
 
 
@@ -47,9 +50,8 @@ def _rows(kept: Retrieved) -> list[Row]:
     pairs, rows = confused_pairs(kept), []
     for method in kept.methods:
         mine = pairs[(pairs["method"] == method) & (pairs["share"] > 0)]
-        order = mine.sort_values(
-            ["share", "others", "query", "taken"], ascending=[False, True, True, True], kind="stable"
-        )
+        by = ["confused", "share", "others", "query", "taken"]
+        order = mine.sort_values(by, ascending=[False, False, True, True, True], kind="stable")
         keys = {"dataset": kept.dataset, "protocol": kept.protocol, "scale": kept.scale, "method": method}
         for pair in order.head(MOST).to_dict("records"):
             cells = {
@@ -57,6 +59,7 @@ def _rows(kept: Retrieved) -> list[Row]:
                 "taken": Cell(text=kept.album.name(0, pair["taken"])),
                 "share": Cell(100 * pair["share"], run_ids=kept.run_ids[method]),
                 "others": Cell(100 * pair["others"]),
+                "asked": Cell(text=f"{pair['images']} × {len(kept.found[method])}"),
             }
             rows.append(Row(style.title(method), cells, keys))
     return rows

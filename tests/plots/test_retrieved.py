@@ -55,6 +55,7 @@ def test_shares_of_confusions_are_counted_over_seeds_and_against_the_others(kept
     nearest = [found[i, 0] for found in one.found[row["method"]].values() for i in asked]
     taken = [one.labels[int(index)][0] == row["taken"] for index in nearest]
     assert row["share"] == pytest.approx(sum(taken) / len(taken))
+    assert row["images"] * len(one.found[row["method"]]) == len(taken)
     rest = pairs[
         (pairs["query"] == row["query"]) & (pairs["taken"] == row["taken"]) & (pairs["method"] != row["method"])
     ]
@@ -66,6 +67,7 @@ def test_confusions_are_a_table_with_names_of_classes(kept):
     dataset = next(retrieved(kept)).album.opened
     assert {row.cells["query"].text for row in table.rows()} <= set(dataset.names[0])
     assert "40 queries" in " ".join(table.caption)
+    assert all(row.cells["asked"].text.endswith(" × 2") for row in table.rows())  # a share of few is seen to be one
     assert table.ran
 
 
