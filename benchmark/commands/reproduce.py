@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 
 from benchmark.commands import _options
 from benchmark.errors import UserError
-from benchmark.planning.identity import code_of
+from benchmark.planning.identity import EXECUTOR, code_of
 from benchmark.results.store import Store
+from benchmark.running.pools import open_pool
+from benchmark.running.preparation import lacking, prepare
 from benchmark.running.process import THREAD_LIMITS
 from benchmark.running.worker import Job, work
 from benchmark.spec import RunSpec
@@ -22,6 +24,7 @@ from benchmark.spec import RunSpec
 # On the platform that made a row every number has to be the same; other kernels round differently, and training carries that on.
 TOLERANCE = 0.02  # absolute, on fractions
 PLATFORM = ("cpu", "gpu", "versions")
+NEEDS = ("dataset", "judged_on", "gallery_distractors", "distractors", "image_noise", "weights")
 
 
 class Comparison(NamedTuple):
@@ -48,9 +51,34 @@ def execute(args: argparse.Namespace) -> int:
         listed = f"python -m benchmark plan main --json --results {args.results}"
         near = f": {', '.join(found[:5])}" if found else f" ({listed})"
         raise UserError(f"{len(found)} stored runs begin with {args.run_id!r} in {args.results}{near}")
+    prepared({found[0]: store.specs()[found[0]]}, args)
     comparison = again(store, found[0], args.data, args.executor)
     show(comparison)
     return 1 if comparison.differences else 0
+
+
+def possible(specs: dict[str, str], args: argparse.Namespace) -> dict[str, str]:
+    """run_id → what a run needs and is not here, "" for nothing; an executor of somebody's own sees to that itself."""
+    if args.executor != EXECUTOR:
+        return dict.fromkeys(specs, "")
+    read = {run_id: RunSpec.from_json(text) for run_id, text in specs.items()}
+    needs = {run_id: tuple(getattr(spec, name) for name in NEEDS) for run_id, spec in read.items()}
+    told = {needs[run_id]: spec for run_id, spec in read.items()}  # thousands of runs need a dozen things
+    absent = {need: lacking(spec, args.data) for need, spec in told.items()}
+    return {run_id: absent[need] for run_id, need in needs.items()}
+
+
+def prepared(specs: dict[str, str], args: argparse.Namespace) -> None:
+    """Raises if a run lacks something; computes in sight, with all cores, the features that runs train on."""
+    for run_id, absent in possible(specs, args).items():
+        if absent:
+            raise UserError(
+                f"run {run_id} needs {absent}, not found below {str(args.data)!r} (python -m benchmark doctor)"
+            )
+    if args.executor == EXECUTOR:
+        pool = open_pool("loky", None, None)
+        prepare(map(RunSpec.from_json, specs.values()), args.data.absolute(), pool)
+        pool.close(kill=False)
 
 
 def again(store: Store, run_id: str, data: Path, executor: str) -> Comparison:

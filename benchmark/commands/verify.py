@@ -3,7 +3,7 @@
     python -m benchmark verify                            five of results/ and results/reference/
     python -m benchmark verify results/reference --sample 20 --seed 1
 
-Exact on the platform that made a row, within a stated tolerance on another one.
+Exact on the platform that made a row, within a stated tolerance on another one. Runs on data that are not here are left out.
 """
 
 import argparse
@@ -33,11 +33,21 @@ def execute(args: argparse.Namespace) -> int:
     if not finished:
         folder = args.folder or args.results
         raise UserError(f"no finished runs in {folder} (python -m benchmark run main --results {args.results})")
+    stored = store.specs()
+    absent = {i: what for i, what in reproduce.possible({i: stored[i] for i in finished}, args).items() if what}
+    if absent:
+        needed = ", ".join(sorted(set(", ".join(absent.values()).split(", "))))
+        print(f"{len(absent)} of {len(finished)} runs need {needed}, not found below {str(args.data)!r} (--data DIR)")
+        finished = [run_id for run_id in finished if run_id not in absent]
+    if not finished:
+        raise UserError("none of the runs can be done here (python -m benchmark doctor says where data come from)")
     count = min(args.sample, len(finished))
     chosen = numpy_generator("verify", args.seed).choice(len(finished), count, replace=False)
     wrong = 0
-    for index in sorted(chosen):
-        comparison = reproduce.again(store, finished[index], args.data, args.executor)
+    sample = [finished[index] for index in sorted(chosen)]
+    reproduce.prepared({run_id: stored[run_id] for run_id in sample}, args)
+    for run_id in sample:
+        comparison = reproduce.again(store, run_id, args.data, args.executor)
         reproduce.show(comparison)
         wrong += bool(comparison.differences)
     print(f"{count - wrong} of {count} runs reproduced, sampled from {len(finished)}")

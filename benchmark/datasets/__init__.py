@@ -46,7 +46,9 @@ def at_hand(name: str, root: Path) -> bool:
     from benchmark.datasets._tree import find
 
     known = parse(name)[0]
-    if known not in summaries() or embedded(name):
+    if known not in summaries():
+        return _found(known, root) is not None
+    if embedded(name):
         return True
     module = import_module(f"benchmark.datasets.{known}")
     return find(root, module.FOLDERS, module.MARKERS) is not None

@@ -1,6 +1,6 @@
-"""Features before runs: all workers compute what runs on a frozen backbone will need, with images done and time left in sight.
+"""What has to be there before runs: their data, and the features of a frozen backbone, which all workers compute in sight.
 
-Runs would make them too, but silently, and their time would count as training. `python -m benchmark features DATASET`
+Runs would make features too, but silently, and their time would count as training. `python -m benchmark features DATASET`
 """
 
 import sys
@@ -10,6 +10,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmark.datasets import at_hand, weights_file
 from benchmark.errors import UserError
 from benchmark.planning.estimate import in_words
 from benchmark.planning.study import Study
@@ -22,6 +23,19 @@ if TYPE_CHECKING:
     from benchmark.images.chunked import ChunkedArray
 
 LOOK = 1.0  # seconds between looks at what is done
+
+
+def lacking(spec: RunSpec, data: Path) -> str:
+    """What a run needs and is not here, "" for nothing; looks where it would lie, and opens and fetches nothing."""
+    absent = [name for name in (spec.dataset, *(one.dataset for one in spec.elsewhere())) if not at_hand(name, data)]
+    foreign = spec.distractors if spec.image_noise else ""
+    if foreign and not (Path(foreign).is_dir() or (data / foreign).is_dir()):
+        absent.append(foreign)
+    try:
+        weights_file(spec.weights, data)
+    except UserError:
+        absent.append(spec.weights.partition("@")[0])
+    return ", ".join(absent)
 
 
 def checked(studies: Collection[Study], specs: Iterable[RunSpec], data: Path) -> list[str]:

@@ -9,6 +9,8 @@ from desk import Desk
 
 from benchmark.commands.reproduce import TOLERANCE, compare
 from benchmark.results import schema
+from benchmark.running.preparation import lacking
+from benchmark.spec import RunSpec
 
 
 @pytest.fixture
@@ -63,6 +65,36 @@ def test_verify_takes_a_folder_of_committed_runs(copied: Desk):
     done = copied.call("verify", "committed", "--sample", "3", "--seed", "1", "--executor", "stand_in:run")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "3 of 3 runs reproduced, sampled from 28" in done.stdout
+
+
+def test_runs_whose_data_are_not_here_are_said_to_be_so_and_not_to_differ(copied: Desk):
+    row = copied.store.rows([copied.stored()[0]])[copied.stored()[0]]
+    spec = RunSpec.from_json(row["spec"]).replace(
+        dataset="cub", gallery_distractors="cars?missing=skip,inshop", code=""
+    )
+    photos = copied.folder / "photos"
+    (photos / "runs").mkdir(parents=True)
+    path = photos / "runs" / f"{spec.run_id}.parquet"
+    schema.write_file(path, [row | {"run_id": spec.run_id, "spec": spec.canonical(), "dataset": "cub"}], "run")
+    done = copied.call("verify", "photos")
+    assert done.returncode == 2
+    assert "1 of 1 runs need cars?missing=skip, cub, inshop, not found below 'data'" in done.stdout
+    assert "none of the runs can be done here" in done.stderr
+    shutil.copy(path, copied.results / "runs")
+    done = copied.call("reproduce", spec.run_id)
+    assert done.returncode == 2
+    assert "needs cub, cars?missing=skip, inshop, not found below 'data' (python -m benchmark doctor)" in done.stderr
+
+
+def test_what_a_run_needs_is_looked_for_where_it_would_lie(tmp_path):
+    spec = RunSpec(dataset="glyphs", method="contrastive")
+    assert lacking(spec, tmp_path) == ""
+    assert lacking(spec.replace(weights="w.pt@0123456789abcdef"), tmp_path) == "w.pt"
+    assert lacking(spec.replace(dataset="./birds.csv?label=species"), tmp_path) == "./birds.csv?label=species"
+    assert lacking(spec.replace(distractors="foreign"), tmp_path) == "", "nothing is replaced"
+    assert lacking(spec.replace(distractors="foreign", image_noise=0.1), tmp_path) == "foreign"
+    (tmp_path / "foreign").mkdir()
+    assert lacking(spec.replace(distractors="foreign", image_noise=0.1), tmp_path) == ""
 
 
 def test_trials_can_be_opened_in_optuna_dashboard(undisturbed: Desk):
