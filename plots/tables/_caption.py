@@ -26,10 +26,11 @@ PAPER = (
     f"difference, from both spreads, lies within ± {MARGIN:g} point), ↑ above, ↓ below (it excludes zero), ? undecided, "
     "with the number of our seeds that would decide; without brackets: not run in its setting."
 )
-PROTOCOLS = {
-    "test": "chosen on the test classes, as the paper does: values are those of each run's best epoch, not of its last",
-    "validation": "chosen on held-out training classes; the test classes are seen once, at the chosen epoch",
+PROTOCOLS = {  # on which classes something is chosen, and whose values are shown if that is the epoch
+    "test": ("the test classes, as the paper does", ": values are those of each run's best epoch, not of its last"),
+    "validation": ("held-out training classes", "; the test classes are seen once, at the chosen epoch"),
 }
+LAST = "; values are those of the last epoch, the only one that was looked at"
 SCALES = {
     "quick": "Scale quick: a rehearsal, not evidence.",
     "laptop": "Scale laptop: this project's embedded data and small network, not the paper's setting.",
@@ -125,9 +126,17 @@ def notes(name: str, scale: str) -> str:
 
 def protocol(name: str, runs: pd.DataFrame) -> str:
     """What was chosen, and on which classes."""
-    tuned = runs[runs["protocol"] == name]["trials"].fillna(0).gt(0).any()
-    what = "learning rate and epoch" if tuned else "epoch (the learning rate was given, not tuned)"
-    return f"Protocol {name}: {what} {PROTOCOLS.get(name, '')}."
+    runs = runs[runs["protocol"] == name]
+    trained = runs[[trains(method) for method in runs["method"]]]
+    looks = trained.reindex(columns=["evaluate_every", "epochs"]).dropna()
+    once = len(looks) > 0 and bool((looks["evaluate_every"] >= looks["epochs"]).all())
+    tuned = runs["trials"].fillna(0).gt(0).any()
+    where, values = PROTOCOLS[name]
+    if once and not tuned:
+        return f"Protocol {name}: the learning rate was given, and nothing is chosen{LAST}."
+    chosen = " and ".join(["learning rate"] * bool(tuned) + ["epoch"] * (not once))
+    given = "" if tuned else " (the learning rate was given, not tuned)"
+    return f"Protocol {name}: {chosen}{given} chosen on {where}{LAST if once else values}."
 
 
 def usual(runs: pd.DataFrame) -> dict[str, Any]:

@@ -24,7 +24,7 @@ PAPER_SETTINGS = ("224", "256")  # verdicts are given in these, at scale paper, 
 PLACE = ["dataset", "protocol", "setting", "method"]
 NEEDED = {
     *PLACE, "variant", "seed", "status", "run_id", "lr", "params", "trials", "tuned", "edge", "lr_low", "lr_high",
-    *caption.DEVICE, *caption.FACTS, caption.CEILING, caption.MISSING,
+    *caption.DEVICE, *caption.FACTS, "evaluate_every", caption.CEILING, caption.MISSING,
 }  # columns of a frame that tables read  # fmt: skip
 NOT_RUN = "not run here"
 COPIED = "copied by the paper from the method's authors, not trained in this setting"

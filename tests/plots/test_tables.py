@@ -115,6 +115,24 @@ def test_a_row_trained_otherwise_than_its_neighbours_says_so(tmp_path):
     assert row_of(table, "Contrastive").notes == ()
 
 
+@pytest.mark.parametrize(
+    ("protocol", "every", "told"),
+    [
+        (
+            "test",
+            2,
+            "learning rate and epoch chosen on the test classes, as the paper does: values are those of each run's best",
+        ),
+        ("test", 4, "learning rate chosen on the test classes, as the paper does; values are those of the last epoch"),
+        ("validation", 2, "held-out training classes; the test classes are seen once, at the chosen epoch"),
+        ("validation", 4, "learning rate chosen on held-out training classes; values are those of the last epoch"),
+    ],
+)
+def test_what_was_looked_at_only_once_is_not_called_the_best_epoch(tmp_path, protocol, every, told):
+    write_study(tmp_path, protocols=(protocol,), fields={"epochs": 4, "evaluate_every": every})
+    assert told in " ".join(tables(tmp_path)[0].caption)
+
+
 def test_what_papers_hide_is_printed(tmp_path):
     write_study(tmp_path, edge="high", more_metrics=lambda method, seed: {"data/ceiling R@1": 0.934})
     table = tables(tmp_path)[0]
