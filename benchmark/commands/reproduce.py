@@ -57,28 +57,32 @@ def execute(args: argparse.Namespace) -> int:
     return 1 if comparison.differences else 0
 
 
-def possible(specs: dict[str, str], args: argparse.Namespace) -> dict[str, str]:
-    """run_id → what a run needs and is not here, "" for nothing; an executor of somebody's own sees to that itself."""
-    if args.executor != EXECUTOR:
-        return dict.fromkeys(specs, "")
-    read = {run_id: RunSpec.from_json(text) for run_id, text in specs.items()}
-    needs = {run_id: tuple(getattr(spec, name) for name in NEEDS) for run_id, spec in read.items()}
-    told = {needs[run_id]: spec for run_id, spec in read.items()}  # thousands of runs need a dozen things
-    absent = {need: lacking(spec, args.data) for need, spec in told.items()}
-    return {run_id: absent[need] for run_id, need in needs.items()}
+def missing(specs: dict[str, str], args: argparse.Namespace) -> dict[str, list[str]]:
+    """run_id → what it needs, of the runs whose data are not here; an executor of somebody's own sees to that itself."""
+    needs: dict[tuple, list[str]] = {}  # thousands of runs need a dozen things
+    found = {}
+    for run_id, text in specs.items() if args.executor == EXECUTOR else ():
+        spec = RunSpec.from_json(text)
+        key = tuple(getattr(spec, name) for name in NEEDS)
+        if key not in needs:
+            needs[key] = lacking(spec, args.data)
+        if needs[key]:
+            found[run_id] = needs[key]
+    return found
 
 
 def prepared(specs: dict[str, str], args: argparse.Namespace) -> None:
     """Raises if a run lacks something; computes in sight, with all cores, the features that runs train on."""
-    for run_id, absent in possible(specs, args).items():
-        if absent:
-            raise UserError(
-                f"run {run_id} needs {absent}, not found below {str(args.data)!r} (python -m benchmark doctor)"
-            )
+    for run_id, absent in missing(specs, args).items():
+        raise UserError(
+            f"run {run_id} needs {', '.join(absent)}, not found below {str(args.data)!r} (python -m benchmark doctor)"
+        )
     if args.executor == EXECUTOR:
         pool = open_pool("loky", None, None)
-        prepare(map(RunSpec.from_json, specs.values()), args.data.absolute(), pool)
-        pool.close(kill=False)
+        try:
+            prepare(map(RunSpec.from_json, specs.values()), args.data.absolute(), pool)
+        finally:
+            pool.close(kill=True)  # after an interruption too
 
 
 def again(store: Store, run_id: str, data: Path, executor: str) -> Comparison:

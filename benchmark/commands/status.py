@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from benchmark.commands import _options
 from benchmark.planning.estimate import in_words
-from benchmark.planning.plan import Known, united
+from benchmark.planning.plan import united
 from benchmark.planning.study import Study
 from benchmark.results.store import Outcome, Store
 from benchmark.spec import RunSpec, base_id
@@ -29,8 +29,9 @@ def execute(args: argparse.Namespace) -> int:
     failed, studies = False, 0
     done: dict[str, Outcome] = {}  # of all studies together, which share runs
     for study, _, known in _options.planned(args, outcomes):
-        here = {run_id: outcomes[run_id] for run_id in united(known)[0] if run_id in outcomes}
-        failed |= _print(study, known, store, outcomes, specs, args.tracebacks)
+        planned, waiting = united(known)
+        here = {run_id: outcomes[run_id] for run_id in planned if run_id in outcomes}
+        failed |= _print(study, planned, len(waiting), store, outcomes, specs, args.tracebacks)
         print(f"  {_took(here)}")
         studies += 1
         done |= here
@@ -50,15 +51,15 @@ def _took(done: dict[str, Outcome]) -> str:
 
 
 def _print(
-    study: Study, known: list[Known], store: Store, outcomes: dict[str, Outcome], specs: dict[str, str], all_: bool
-) -> bool:
+    study: Study, planned: dict[str, RunSpec], waiting: int,
+    store: Store, outcomes: dict[str, Outcome], specs: dict[str, str], all_: bool,
+) -> bool:  # fmt: skip
     """Whether some run failed; of those, `all_` that they said."""
-    planned, waiting = united(known)
     states: dict[str, dict[str, str]] = {method: {} for method in study.methods}
     for run_id, spec in planned.items():
         states[spec.method][run_id] = outcomes[run_id].status if run_id in outcomes else "missing"
     width = max(map(len, states))
-    more = f"; {len(waiting)} more runs follow from tuning" if waiting else ""
+    more = f"; {waiting} more runs follow from tuning" if waiting else ""
     print(f"{study.name} at scale {study.scale}{more}")
     print(f"  {'method':{width}}  {'done':>5}  {'diverged':>8}  {'failed':>6}  {'missing':>7}")
     failed: list[str] = []

@@ -34,9 +34,9 @@ def execute(args: argparse.Namespace) -> int:
         folder = args.folder or args.results
         raise UserError(f"no finished runs in {folder} (python -m benchmark run main --results {args.results})")
     stored = store.specs()
-    absent = {i: what for i, what in reproduce.possible({i: stored[i] for i in finished}, args).items() if what}
+    absent = reproduce.missing({run_id: stored[run_id] for run_id in finished}, args)
     if absent:
-        needed = ", ".join(sorted(set(", ".join(absent.values()).split(", "))))
+        needed = ", ".join(sorted({name for names in absent.values() for name in names}))
         print(f"{len(absent)} of {len(finished)} runs need {needed}, not found below {str(args.data)!r} (--data DIR)")
         finished = [run_id for run_id in finished if run_id not in absent]
     if not finished:

@@ -25,17 +25,16 @@ if TYPE_CHECKING:
 LOOK = 1.0  # seconds between looks at what is done
 
 
-def lacking(spec: RunSpec, data: Path) -> str:
-    """What a run needs and is not here, "" for nothing; looks where it would lie, and opens and fetches nothing."""
-    absent = [name for name in (spec.dataset, *(one.dataset for one in spec.elsewhere())) if not at_hand(name, data)]
-    foreign = spec.distractors if spec.image_noise else ""
-    if foreign and not (Path(foreign).is_dir() or (data / foreign).is_dir()):
-        absent.append(foreign)
+def lacking(spec: RunSpec, data: Path) -> list[str]:
+    """What a run needs and is not here; looks where it would lie, and opens and fetches nothing."""
+    foreign = [spec.distractors] if spec.image_noise and spec.distractors else []
+    names = [spec.dataset, *(one.dataset for one in spec.elsewhere()), *foreign]
+    absent = [name for name in names if not at_hand(name, data)]
     try:
         weights_file(spec.weights, data)
     except UserError:
         absent.append(spec.weights.partition("@")[0])
-    return ", ".join(absent)
+    return absent
 
 
 def checked(studies: Collection[Study], specs: Iterable[RunSpec], data: Path) -> list[str]:

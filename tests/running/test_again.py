@@ -88,13 +88,13 @@ def test_runs_whose_data_are_not_here_are_said_to_be_so_and_not_to_differ(copied
 
 def test_what_a_run_needs_is_looked_for_where_it_would_lie(tmp_path):
     spec = RunSpec(dataset="glyphs", method="contrastive")
-    assert lacking(spec, tmp_path) == ""
-    assert lacking(spec.replace(weights="w.pt@0123456789abcdef"), tmp_path) == "w.pt"
-    assert lacking(spec.replace(dataset="./birds.csv?label=species"), tmp_path) == "./birds.csv?label=species"
-    assert lacking(spec.replace(distractors="foreign"), tmp_path) == "", "nothing is replaced"
-    assert lacking(spec.replace(distractors="foreign", image_noise=0.1), tmp_path) == "foreign"
+    assert lacking(spec, tmp_path) == []
+    assert lacking(spec.replace(weights="w.pt@0123456789abcdef"), tmp_path) == ["w.pt"]
+    assert lacking(spec.replace(dataset="./birds.csv?label=species"), tmp_path) == ["./birds.csv?label=species"]
+    assert lacking(spec.replace(distractors="foreign"), tmp_path) == [], "nothing is replaced"
+    assert lacking(spec.replace(distractors="foreign", image_noise=0.1), tmp_path) == ["foreign"]
     (tmp_path / "foreign").mkdir()
-    assert lacking(spec.replace(distractors="foreign", image_noise=0.1), tmp_path) == ""
+    assert lacking(spec.replace(distractors="foreign", image_noise=0.1), tmp_path) == []
 
 
 def test_trials_can_be_opened_in_optuna_dashboard(undisturbed: Desk):
