@@ -169,6 +169,6 @@ def confused_pairs(kept: Retrieved) -> pd.DataFrame:
     shares = counts.div(counts.index.get_level_values("query").map(asked).to_numpy(), axis=0) / seeds
     rest = (shares.sum(axis=1).to_numpy()[:, None] - shares) / max(1, len(kept.methods) - 1)
     long = pd.concat({"share": shares.stack(), "others": rest.stack()}, axis=1)
-    long = long.reset_index()
-    long = long.assign(images=long["query"].map(asked))
-    return long.assign(confused=long["share"] * long["images"])
+    return long.reset_index().assign(
+        images=lambda pairs: pairs["query"].map(asked), confused=lambda pairs: pairs["share"] * pairs["images"]
+    )

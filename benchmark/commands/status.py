@@ -47,7 +47,7 @@ def _took(done: dict[str, Outcome]) -> str:
     """How many runs, and how long one worker was at them; features and packing, made once for all, are not in it."""
     if not done:
         return "nothing is done yet"
-    return f"{len(done)} different runs, which took {in_words(sum(one.seconds for one in done.values()))} of one worker"
+    return f"{len(done)} runs, which took {in_words(sum(one.seconds for one in done.values()))} of one worker"
 
 
 def _print(

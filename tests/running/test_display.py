@@ -44,8 +44,8 @@ def test_what_a_sweep_took_is_told_from_its_rows_with_shared_runs_once(undisturb
     told = in_words(desk.store.frame()["seconds"].sum())
     looked = desk.call("status", "small.toml", "part.toml", "--executor", "stand_in:run")
     *_, here, together = looked.stdout.splitlines()
-    assert here == f"  {RUNS - 6} different runs, which took {told} of one worker"  # a seed less of three methods
-    assert together == f"together {RUNS} different runs, which took {told} of one worker"
+    assert here == f"  {RUNS - 6} runs, which took {told} of one worker"  # a seed less of three methods
+    assert together == f"together {RUNS} runs, which took {told} of one worker"
 
 
 def test_a_terminal_gets_one_bar(desk: Desk):
